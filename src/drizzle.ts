@@ -54,7 +54,7 @@ export interface DrizzleSqliteDatabase<Tx> {
   /** The handle that Drizzle writes through. */
   readonly $client: SqliteHandle;
   /** Runs work in a synchronous transaction. */
-  transaction<T>(work: (tx: Tx) => T): T;
+  transaction(work: (tx: Tx) => undefined): unknown;
 }
 
 const SYNC_LINE = "db.transaction((tx) => amends.sync.start(saga, input, { id, tx }))";

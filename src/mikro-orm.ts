@@ -16,6 +16,8 @@ export interface MikroOrmInstance<Manager> {
 /** What entity managers have at run time. */
 interface EntityManager {
   isInTransaction(): boolean;
+  /** Knex's transaction. An entity manager keeps it after its end. */
+  getTransactionContext?(): { isCompleted?(): boolean } | undefined;
   execute(text: string, values: unknown[], method: "all"): Promise<Row[]>;
   fork(): EntityManager;
   transactional<T>(work: (em: never) => Promise<T>): Promise<T>;
@@ -33,7 +35,9 @@ export function mikroOrm<Manager>(orm: MikroOrmInstance<Manager>): Joins<Manager
     check(tx) {
       const { isInTransaction, execute } = (tx ?? {}) as Partial<EntityManager>;
       if (typeof isInTransaction !== "function" || typeof execute !== "function") throw refusal();
-      if (!(tx as EntityManager).isInTransaction()) throw refusal();
+      const manager = tx as EntityManager;
+      if (!manager.isInTransaction() || manager.getTransactionContext?.()?.isCompleted?.() === true)
+        throw refusal();
       return true;
     },
     query: (tx, statement) => (tx as EntityManager).execute(marked(statement), [...statement.values], "all"),

@@ -27,6 +27,9 @@ interface Transaction {
   readonly $connect?: unknown;
 }
 
+/** Prisma's code for a statement in a transaction that has ended. */
+const ENDED = "P2028";
+
 const LINE = "prisma.$transaction((tx) => amends.start(saga, input, { id, tx }))";
 
 /** Joins transactions of Prisma. The steps' transactions are opened on the client, with `options`. */
@@ -43,7 +46,13 @@ export function prisma<Tx>(client: PrismaDatabase<Tx>, options: PrismaTransactio
       return true;
     },
     async query(tx, { text, values }: CarriedStatement) {
-      const rows: unknown = await (tx as Transaction).$queryRawUnsafe(text, ...values);
+      const rows: unknown = await (tx as Transaction)
+        .$queryRawUnsafe(text, ...values)
+        .catch((error: unknown) => {
+          throw (error as { code?: unknown } | undefined)?.code === ENDED
+            ? notTransaction("prisma", LINE)
+            : error;
+        });
       if (!Array.isArray(rows)) throw notTransaction("prisma", LINE);
       return rows as Row[];
     },

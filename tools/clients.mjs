@@ -1,12 +1,13 @@
 /**
  * The database clients of test/clients, a package of its own: Drizzle, Prisma, TypeORM and others.
  *
- *   npm run clients        installs them and runs the whole suite on each; `npm test` runs one check on each
+ *   npm run clients        installs them and Bun, and runs the whole suite on each; `npm test` runs one check on each
  *
  * Arguments go to vitest.
  */
 import { existsSync, statSync } from "node:fs";
 import path from "node:path";
+import { bunProgram } from "./fetched.mjs";
 import { ensureInstalled, isMain, node, npm, program, progress, root, toolMain } from "./project.mjs";
 
 const folder = path.join(root, "test", "clients");
@@ -40,6 +41,7 @@ if (isMain(import.meta.url)) {
     await ensureInstalled();
     await ensureClients();
     await ensureNative();
+    await bunProgram();
     const env = { AMENDS_CLIENTS: "1", AMENDS_TEST_REPORT: ".amends/clients-report.json" };
     const args = ["run", "test/clients/", ...process.argv.slice(2)];
     const outcome = await program("vitest", args, { show: true, env });

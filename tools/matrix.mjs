@@ -5,10 +5,11 @@
  *   npm run matrix                    everything
  *   npm run matrix -- node pg-14      the lines whose names begin so
  */
-import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { buildPackage, buildTests } from "./build.mjs";
+import { BUN, fetched } from "./fetched.mjs";
 import { pack, run } from "./package-check.mjs";
 import { createDatabase, startPostgres } from "./postgres-server.mjs";
 import { ensureInstalled, npm, root, toolMain } from "./project.mjs";
@@ -34,11 +35,9 @@ const POSTGRES = [
 /** Amends refuses this one. */
 const TOO_OLD = "12.22.0-beta.15";
 const NODE = ["20.20.2", "22.23.3", "24.21.0", "26.10.0"];
-const BUN = "1.4.4";
 const DENO = "2.9.6";
 
 const { platform, arch } = process;
-const kept = path.join(root, ".amends", "matrix");
 
 /** @type {readonly Runtime[]} */
 const runtimes = [
@@ -51,9 +50,7 @@ const runtimes = [
   })),
   {
     name: "bun",
-    version: BUN,
-    library: `@oven/bun-${platform}-${arch === "arm64" ? "aarch64" : arch}`,
-    program: "bin/bun",
+    ...BUN,
     args: ["run"],
   },
   {
@@ -64,23 +61,6 @@ const runtimes = [
     args: ["run", "--allow-all"],
   },
 ];
-
-/**
- * Installs one package from npm unless it is there, and returns its folder.
- * @param {string} name
- * @param {string} version
- */
-async function fetched(name, version) {
-  const folder = path.join(kept, `${name.replaceAll(/\W+/g, "-")}-${version}`);
-  const library = path.join(folder, "node_modules", name);
-  if (existsSync(path.join(library, "package.json"))) return library;
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(path.join(folder, "package.json"), "{}");
-  const flags = ["--prefer-offline", "--no-audit", "--no-fund", "--ignore-scripts"];
-  const { ok, output } = await npm(["install", `${name}@${version}`, ...flags], folder);
-  if (!ok) throw new Error(`${name}@${version} could not be installed:\n${output}`);
-  return library;
-}
 
 /**
  * A project of a user, with the packed package and the suite in it.

@@ -6,7 +6,8 @@
 import { AmendsError } from "../core/errors.ts";
 import { refuseUnknown } from "../core/options.ts";
 import { writeOnce } from "../storage/write/checked-write.ts";
-import type { Database, Session } from "../storage/database.ts";
+import type { Database, Dialect, Session } from "../storage/database.ts";
+import { perform, type Work } from "../storage/joins/work.ts";
 import { retryLimitsOf, standalone, type PartContext } from "../runtime/part.ts";
 import { checkKey, linkHash, type ChainOptions } from "./chain.ts";
 import { checkEvent, type NewAuditEvent } from "./event.ts";
@@ -41,7 +42,12 @@ export class DatabaseAuditSink implements TransactionalSink {
 
   /** Writes the events in the transaction of `session`: they commit or roll back with it. */
   async appendIn(session: Session, events: readonly NewAuditEvent[]): Promise<void> {
-    await this.#write(session, this.#checked(events));
+    await perform(session, this.appending(session.dialect, events));
+  }
+
+  /** @internal */
+  *appending(dialect: Dialect, events: readonly NewAuditEvent[]): Work<void> {
+    yield* this.#write(dialect, this.#checked(events));
   }
 
   /** Writes the events in a transaction of its own. They stay on record even if the caller's transaction rolls back. */
@@ -55,7 +61,7 @@ export class DatabaseAuditSink implements TransactionalSink {
       database,
       {
         write: async (session) => {
-          await this.#write(session, made);
+          await perform(session, this.#write(session.dialect, made));
           return true;
         },
         // Either all events were written or none: checking the first one is enough.
@@ -73,19 +79,15 @@ export class DatabaseAuditSink implements TransactionalSink {
     });
   }
 
-  async #write(session: Session, events: readonly NewEvent[]): Promise<void> {
+  *#write(dialect: Dialect, events: readonly NewEvent[]): Work<void> {
     if (events.length === 0) return;
-    if (this.#key === undefined) await session.query(insertEvents(session.dialect, events));
-    else await appendLinked(session, this.#key, events);
+    if (this.#key === undefined) yield insertEvents(dialect, events);
+    else yield* appendLinked(dialect, this.#key, events);
   }
 }
 
-async function appendLinked(
-  session: Session,
-  key: string | Uint8Array,
-  events: readonly NewEvent[],
-): Promise<void> {
-  const [row] = await session.query(lockHead(session.dialect));
+function* appendLinked(dialect: Dialect, key: string | Uint8Array, events: readonly NewEvent[]): Work<void> {
+  const [row] = yield lockHead(dialect);
   if (!row) {
     throw new AmendsError(
       "DATABASE_REFUSED",
@@ -100,6 +102,6 @@ async function appendLinked(
     hash = linkHash(key, hash, { ...event, link, atMs });
     return { ...event, link, atMs, hash };
   });
-  await session.query(insertLinked(session.dialect, linked));
-  await session.query(moveHead(session.dialect, link, hash));
+  yield insertLinked(dialect, linked);
+  yield moveHead(dialect, link, hash);
 }

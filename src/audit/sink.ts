@@ -3,7 +3,8 @@
  * sink gets each event at least once, before the change that the event describes; while the sink fails, the change
  * is not made.
  */
-import type { Session } from "../storage/database.ts";
+import type { Dialect, Session } from "../storage/database.ts";
+import type { Work } from "../storage/joins/work.ts";
 import type { NewAuditEvent } from "./event.ts";
 
 /** An audit event with a key by which a sink outside the database recognizes repetitions. */
@@ -34,4 +35,23 @@ export type AnySink = AuditSink | TransactionalSink;
 
 export function isTransactional(sink: AnySink): sink is TransactionalSink {
   return typeof (sink as Partial<TransactionalSink>).appendIn === "function";
+}
+
+/** A sink of Amends itself: it writes in a synchronous transaction, too. */
+export interface YieldingSink extends TransactionalSink {
+  appending(dialect: Dialect, events: readonly NewAuditEvent[]): Work<void>;
+}
+
+/** `appendIn` as work. A sink of the application needs an asynchronous transaction. */
+export function* appending(
+  sink: TransactionalSink,
+  dialect: Dialect,
+  events: readonly NewAuditEvent[],
+): Work<void> {
+  const own = sink as Partial<YieldingSink>;
+  yield {
+    name: "The audit sink of `erasure.audit`",
+    call: (session) => sink.appendIn(session, events),
+    work: own.appending && (() => (sink as YieldingSink).appending(dialect, events)),
+  };
 }

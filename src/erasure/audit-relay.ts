@@ -4,14 +4,15 @@
  * dedupe keys. A failing sink is retried without limit: no event is ever abandoned.
  */
 import type { NewAuditEvent } from "../audit/event.ts";
-import type { AuditSink, KeyedAuditEvent, TransactionalSink } from "../audit/sink.ts";
+import type { AuditSink, KeyedAuditEvent, YieldingSink } from "../audit/sink.ts";
 import { DEFAULT_LEASE_MS, delayMs, type Backoff } from "../core/backoff.ts";
 import { errorLabel } from "../core/errors.ts";
 import { entryPool, type ClaimedEntry } from "../outbox/entry-pool.ts";
 import type { OutboxWriter } from "../outbox/outcome-writer.ts";
 import { insertEntries } from "../outbox/queries.ts";
 import { CALL, type CallRow } from "../outbox/rows.ts";
-import type { Session } from "../storage/database.ts";
+import type { Dialect, Session } from "../storage/database.ts";
+import { perform, type Work } from "../storage/joins/work.ts";
 import type { LeasePool } from "../runtime/lease-pool.ts";
 import { COMMIT_SOON_MS } from "../runtime/duty.ts";
 import type { PartContext } from "../runtime/part.ts";
@@ -20,7 +21,7 @@ import type { PartContext } from "../runtime/part.ts";
 const NAME = "$audit";
 const SCHEDULE: Backoff = { baseMs: 1_000, capMs: 60_000, factor: 2 };
 
-export class AuditRelay implements TransactionalSink {
+export class AuditRelay implements YieldingSink {
   readonly duty: LeasePool<ClaimedEntry<CallRow>>;
   readonly #sink: AuditSink;
   readonly #writer: OutboxWriter;
@@ -43,11 +44,15 @@ export class AuditRelay implements TransactionalSink {
   }
 
   async appendIn(session: Session, events: readonly NewAuditEvent[]): Promise<void> {
+    await perform(session, this.appending(session.dialect, events));
+  }
+
+  *appending(dialect: Dialect, events: readonly NewAuditEvent[]): Work<void> {
     const id = this.#host.newId();
     const keyed = events.map((event, at) => ({ ...event, dedupeKey: `${id}:${at}:${event.type}` }));
     if (events.length === 0) return;
     const entry = { entryId: id, kind: "call", name: NAME, payload: JSON.stringify(keyed) } as const;
-    await session.query(insertEntries(session.dialect, [entry], undefined));
+    yield insertEntries(dialect, [entry], undefined);
     this.duty.dueIn(COMMIT_SOON_MS);
   }
 

@@ -25,6 +25,8 @@ import type { AbandonedHook } from "./remote/abandoned.ts";
 import { SagaRunner, type SagaRunnerOptions } from "./remote/runner.ts";
 import { retrying } from "../storage/read/reader.ts";
 import { persist } from "../storage/retry.ts";
+import { joinNow } from "../storage/joins/at-once.ts";
+import { perform, performNow } from "../storage/joins/work.ts";
 import type { Duty } from "../runtime/duty.ts";
 import type { PartContext } from "../runtime/part.ts";
 import { AuditRelay } from "./audit-relay.ts";
@@ -156,7 +158,21 @@ export class Erasure<Tx = unknown, Category extends string = string> {
     options: RequestOptions<Tx>,
   ): Promise<ErasureReport> {
     const { tx } = readRequest(options, ["tx"], "eraseSubject");
-    return erase(this.#tools, tx, subjectId, refs);
+    const work = erase(this.#tools, subjectId, refs);
+    const session = this.#host.database.join(tx);
+    return perform(session, work(session.dialect));
+  }
+
+  /** @internal `eraseSubject` in a synchronous transaction. */
+  eraseSubjectNow(
+    subjectId: string,
+    refs: readonly SubjectRef[],
+    options: RequestOptions<Tx>,
+  ): ErasureReport {
+    const { tx } = readRequest(options, ["tx"], "eraseSubject");
+    const work = erase(this.#tools, subjectId, refs);
+    const session = joinNow(this.#host.database, tx);
+    return performNow(session, work(session.dialect));
   }
 
   /** Corrects a subject's data in the caller's open transaction, without committing it. */
@@ -167,7 +183,22 @@ export class Erasure<Tx = unknown, Category extends string = string> {
     options: RequestOptions<Tx> & RectifyOptions,
   ): Promise<RectificationReport> {
     const { tx, ...rest } = readRequest(options, ["tx", "afterErasure"], "rectifySubject");
-    return rectify(this.#tools, tx, subjectId, corrections, refs, rest);
+    const work = rectify(this.#tools, subjectId, corrections, refs, rest);
+    const session = this.#host.database.join(tx);
+    return perform(session, work(session.dialect));
+  }
+
+  /** @internal `rectifySubject` in a synchronous transaction. */
+  rectifySubjectNow(
+    subjectId: string,
+    corrections: readonly (Correction & { readonly category: Category })[],
+    refs: readonly SubjectRef[],
+    options: RequestOptions<Tx> & RectifyOptions,
+  ): RectificationReport {
+    const { tx, ...rest } = readRequest(options, ["tx", "afterErasure"], "rectifySubject");
+    const work = rectify(this.#tools, subjectId, corrections, refs, rest);
+    const session = joinNow(this.#host.database, tx);
+    return performNow(session, work(session.dialect));
   }
 
   /**
@@ -177,7 +208,9 @@ export class Erasure<Tx = unknown, Category extends string = string> {
   async check(): Promise<ErasurePlan> {
     const { database } = this.#host;
     return persist(database, () =>
-      database.transaction(async (session) => planErasure(await fitLive(session, this.#tools.map))),
+      database.transaction(async (session) =>
+        planErasure(await perform(session, fitLive(session.dialect, this.#tools.map))),
+      ),
     );
   }
 
@@ -187,11 +220,12 @@ export class Erasure<Tx = unknown, Category extends string = string> {
     const { database } = this.#host;
     return persist(database, () =>
       database.transaction(async (session) => {
-        const fitted = await fitLive(session, this.#tools.map);
+        const { dialect } = session;
+        const fitted = await perform(session, fitLive(dialect, this.#tools.map));
         checkSubject(fitted, subjectId);
         const plan = planErasure(fitted);
-        const left = await readLeft(session, plan, subjectId);
-        const { retained } = await readRetained(session, plan, subjectId);
+        const left = await perform(session, readLeft(dialect, plan, subjectId));
+        const { retained } = await perform(session, readRetained(dialect, plan, subjectId));
         return { subjectId, clean: left.length === 0, left, retained };
       }),
     );

@@ -7,9 +7,10 @@
  */
 import { AsyncResource } from "node:async_hooks";
 import type { NewAuditEvent } from "../audit/event.ts";
-import type { TransactionalSink } from "../audit/sink.ts";
+import { appending, type TransactionalSink } from "../audit/sink.ts";
 import { writeOnce } from "../storage/write/checked-write.ts";
-import type { Session } from "../storage/database.ts";
+import type { Dialect, Session } from "../storage/database.ts";
+import type { Work } from "../storage/joins/work.ts";
 import { retryLimitsOf, type PartContext } from "../runtime/part.ts";
 import { findNote, noteFailure, type Failure } from "./queries.ts";
 
@@ -26,8 +27,8 @@ export class Recorder {
   }
 
   /** In the caller's transaction. */
-  tell(session: Session, events: readonly NewAuditEvent[]): Promise<void> {
-    return this.#sink.appendIn(session, events);
+  tell(dialect: Dialect, events: readonly NewAuditEvent[]): Work<void> {
+    return appending(this.#sink, dialect, events);
   }
 
   /** Outside of the caller's transaction, asynchronously. */
@@ -51,7 +52,7 @@ export class Recorder {
     const note = {
       write: async (session: Session): Promise<true> => {
         await session.query(noteFailure(session.dialect, noteId, failure));
-        await this.tell(session, events);
+        await this.#sink.appendIn(session, events);
         return true;
       },
       findWritten: async (session: Session): Promise<true | undefined> => {

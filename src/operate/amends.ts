@@ -190,7 +190,7 @@ export class Amends<Tx = unknown, Category extends string = string> {
   }
 
   /** The operations in a synchronous transaction of SQLite, such as `db.transaction(fn)` of better-sqlite3. */
-  readonly sync: SyncOperations<Tx> = syncOperations<Tx>({
+  readonly sync: SyncOperations<Tx, Category> = syncOperations<Tx, Category>({
     begin: (saga, input, id, tx) => this.#engine.startNow(saga, input, id, joinNow(this.#database, tx)),
     handles: () => this.#handleTools(),
     signals: () => this.#signalTools(),

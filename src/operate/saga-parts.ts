@@ -49,6 +49,7 @@ export function buildSagaParts<Tx, Category extends string>(
     leaseMs,
     owner,
     onRefused,
+    warn: (fields, message) => context.warn(fields, message),
     onStalled: (run) => notices.stalled(run),
     onRewound: (run, foundVersion) => {
       notices.rewound(run, foundVersion);

@@ -1,10 +1,15 @@
 /**
  * `amends.sync`: the operations that write in a synchronous transaction, such as `db.transaction(fn)` of better-sqlite3. They return
- * when the rows are written, and nothing of them waits: a schema with asynchronous checks is refused.
+ * when the rows are written, and nothing of them waits: a schema with asynchronous checks, or an audit sink that must be
+ * awaited, is refused.
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { refuseUnknown } from "../core/options.ts";
 import type { EventValue } from "../events/define/event.ts";
+import type { Correction, SubjectRef } from "../core/outbox/entry.ts";
+import type { Erasure } from "../erasure/erasure.ts";
+import type { ErasureReport } from "../erasure/local/erase.ts";
+import type { RectificationReport, RectifyOptions } from "../erasure/local/rectify.ts";
 import type { EventFlow } from "../events/flow.ts";
 import type { FlowRun } from "../events/run-handle.ts";
 import type { Calls } from "../outbox/calls/calls.ts";
@@ -27,7 +32,7 @@ export interface InTransaction<Tx> {
 }
 
 /** The operations of `amends.sync`, for the synchronous transactions of SQLite. */
-export interface SyncOperations<Tx> {
+export interface SyncOperations<Tx, Category extends string = string> {
   /** Starts a saga, or finds it, in your synchronous transaction. */
   start<Input, Output, Results, Failure>(
     saga: Startable<Input, Output, Results, Failure>,
@@ -60,9 +65,21 @@ export interface SyncOperations<Tx> {
       options: EnqueueOptions<Tx> & InTransaction<Tx>,
     ): QueuedCall;
   };
+  /** `amends.erasure`, in your synchronous transaction. */
+  readonly erasure: {
+    /** Erases a subject, without committing the transaction. */
+    eraseSubject(subjectId: string, refs: readonly SubjectRef[], options: InTransaction<Tx>): ErasureReport;
+    /** Corrects a subject's data, without committing the transaction. */
+    rectifySubject(
+      subjectId: string,
+      corrections: readonly (Correction & { readonly category: Category })[],
+      refs: readonly SubjectRef[],
+      options: InTransaction<Tx> & RectifyOptions,
+    ): RectificationReport;
+  };
 }
 
-export interface SyncTools<Tx> {
+export interface SyncTools<Tx, Category extends string> {
   readonly begin: (saga: AnySaga | AnyReference, input: unknown, id: string | undefined, tx: Tx) => Started;
   readonly handles: () => HandleTools;
   readonly signals: () => SignalTools<Tx>;
@@ -71,10 +88,16 @@ export interface SyncTools<Tx> {
     readonly events: EventFlow<Tx>;
     readonly webhooks: Webhooks<Tx>;
     readonly calls: Calls<Tx>;
+    readonly erasure: Erasure<Tx, Category>;
   };
 }
 
-export function syncOperations<Tx>({ begin, handles, signals, parts }: SyncTools<Tx>): SyncOperations<Tx> {
+export function syncOperations<Tx, Category extends string>({
+  begin,
+  handles,
+  signals,
+  parts,
+}: SyncTools<Tx, Category>): SyncOperations<Tx, Category> {
   return {
     start(saga, input, options) {
       refuseUnknown(options, ["id", "tx"], "amends.sync.start");
@@ -84,5 +107,10 @@ export function syncOperations<Tx>({ begin, handles, signals, parts }: SyncTools
     events: { publish: (events, options) => parts.events.publishNow(events, options) },
     webhooks: { publish: (event, options) => parts.webhooks.publishNow(event, options) },
     calls: { enqueue: (call, input, options) => parts.calls.enqueueNow(call, input, options) },
+    erasure: {
+      eraseSubject: (subjectId, refs, options) => parts.erasure.eraseSubjectNow(subjectId, refs, options),
+      rectifySubject: (subjectId, corrections, refs, options) =>
+        parts.erasure.rectifySubjectNow(subjectId, corrections, refs, options),
+    },
   };
 }

@@ -23,7 +23,7 @@ export interface Outgoing {
 }
 
 export interface ExchangeLimits extends CallLimits {
-  readonly fetch: typeof globalThis.fetch;
+  readonly fetch: (...given: Parameters<typeof globalThis.fetch>) => Promise<Response>;
   readonly replyMaxBytes: number;
 }
 

@@ -1,4 +1,5 @@
 /** A config is code of the user's: it may print, and it may never come to its end. */
+import { createAmends, type AmendsConfig } from "amends/config";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -78,4 +79,11 @@ it("[P-03] a config that mixes kinds of modules is told what to change, and not 
   writeFileSync(join(folder, "package.json"), '{"type":"module"}');
   const { err } = await cli(["list"], { cwd: folder });
   expect(err).toContain("cannot be loaded: no export in 'data:…'");
+});
+
+it("[P-03] a config that is undefined names the import cycle that is its usual cause", () => {
+  const config = undefined as unknown as AmendsConfig;
+  expect(() => createAmends(config)).toThrow(
+    /^The config is undefined: it is probably imported in a cycle \(config → saga → this file\)/,
+  );
 });

@@ -163,6 +163,29 @@ export const CHECKS: readonly Check[] = [
     },
   },
   {
+    title: "[C-02] a transaction that has ended is refused in words, and nothing is written",
+    async run(client) {
+      const shop = await openShop(client, { connections: 1 });
+      let ended: unknown;
+      // What the check has learned of this transaction and its database does not let it pass later.
+      await shop.client.transaction(async (tx) => {
+        ended = tx;
+        await shop.amends.start(order, { sku: "tea" }, { id: "o-0", tx });
+      });
+      const refused = [
+        () => shop.amends.start(order, { sku: "tea" }, { id: "o-1", tx: ended }),
+        () => shop.amends.webhooks.publish({ type: "order.placed", data: {} }, { tx: ended }),
+        () => shop.amends.erasure.eraseSubject("user-1", [], { tx: ended }),
+      ];
+      for (const operation of refused)
+        await expect(operation()).rejects.toMatchObject({
+          code: "NEEDS_TRANSACTION",
+          message: expect.stringContaining("Nothing was written") as string,
+        });
+      expect(await shop.counts()).toEqual({ ...NOTHING, sagas: 1 });
+    },
+  },
+  {
     title: "[C-02] a transaction on another database is refused, and nothing is written",
     async run(client) {
       const shop = await openShop(client);

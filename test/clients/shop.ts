@@ -7,6 +7,7 @@ import { postgres, type Database, type Joins } from "amends/postgres";
 import pg from "pg";
 import { onTestFinished } from "vitest";
 import { z } from "zod";
+import type { Duration } from "../../src/core/duration.ts";
 import { makePlace } from "../support/places.ts";
 import type { OpenClient, TestClient } from "./client.ts";
 
@@ -52,12 +53,15 @@ export interface Shop {
 export interface ShopOptions {
   /** The connections of the client. Default: 4. */
   readonly connections?: number;
+  /** How long Amends waits for a caller's transaction. Default: 15s. */
+  readonly callTimeout?: Duration;
   /** Another saga, made for the client. */
   readonly saga?: (client: OpenClient) => AnySaga;
 }
 
-function databaseOf(url: string, joins: Joins<unknown> | undefined): Database {
-  return joins ? postgres({ url, connections: 2, joins }) : postgres({ url, connections: 2 });
+function databaseOf(url: string, joins: Joins<unknown> | undefined, callTimeout: Duration): Database {
+  const settings = { url, connections: 2, callTimeout };
+  return joins ? postgres({ ...settings, joins }) : postgres(settings);
 }
 
 /** How many rows `placeOrder` writes. */
@@ -66,7 +70,7 @@ export const ONE_ORDER = { notes: 1, sagas: 2, signals: 1, events: 2, webhooks: 
 
 export async function openShop(
   test: TestClient,
-  { connections = 4, saga: more }: ShopOptions = {},
+  { connections = 4, callTimeout = "15s", saga: more }: ShopOptions = {},
 ): Promise<Shop> {
   const place = await makePlace("postgres", "migrated");
   const own = new pg.Pool({ connectionString: place.at, max: 1 });
@@ -74,7 +78,7 @@ export async function openShop(
   await own.query(TABLES);
   const client = await test.open(place.at, connections);
   const amends = new Amends({
-    database: databaseOf(place.at, client.joins),
+    database: databaseOf(place.at, client.joins, callTimeout),
     sagas: [order, ...(more ? [more(client)] : [])],
     events: [audit],
     calls: [sendMail],

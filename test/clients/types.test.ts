@@ -2,6 +2,7 @@
 import { PrismaPg } from "@prisma/adapter-pg";
 import type { MikroORM, SqlEntityManager } from "@mikro-orm/postgresql";
 import { Amends, saga } from "amends";
+import { bunSql as joinBunSql } from "amends/bun-sql";
 import { drizzle as joinDrizzle } from "amends/drizzle";
 import { knex as joinKnex } from "amends/knex";
 import { kysely as joinKysely } from "amends/kysely";
@@ -11,6 +12,7 @@ import { postgresJs as joinPostgresJs } from "amends/postgres-js";
 import { prisma as joinPrisma } from "amends/prisma";
 import { sequelize as joinSequelize } from "amends/sequelize";
 import { typeorm as joinTypeorm } from "amends/typeorm";
+import type { SQL, TransactionSQL } from "bun";
 import { drizzle } from "drizzle-orm/node-postgres";
 import type { Knex } from "knex";
 import type { Kysely, Transaction as KyselyTransaction } from "kysely";
@@ -62,6 +64,13 @@ function types(): void {
   expectTypeOf(joinSequelize(sequelize)).toEqualTypeOf<Joins<SequelizeTransaction>>();
   const sql = null as unknown as postgresJs.Sql;
   expectTypeOf(joinPostgresJs(sql)).toEqualTypeOf<Joins<postgresJs.TransactionSql>>();
+  const bun = null as unknown as SQL;
+  expectTypeOf(joinBunSql(bun)).toEqualTypeOf<Joins<TransactionSQL>>();
+  const bunAmends = new Amends({
+    database: postgres({ url: "postgres://localhost/shop", joins: joinBunSql(bun) }),
+  });
+  // @ts-expect-error a root handle is no transaction
+  void bunAmends.start(order, {}, { tx: bun });
   const orm = null as unknown as MikroORM;
   expectTypeOf(joinMikroOrm(orm).tx).toExtend<SqlEntityManager | undefined>();
 }

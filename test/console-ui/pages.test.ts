@@ -226,6 +226,35 @@ inBrowser("pages", (stage) => {
     await page.close();
   });
 
+  it("[P-04][K-16] a failed saga says where messages are found only if an error had one, and an outbox without open entries says so", async () => {
+    const fixture = await stage.fixture();
+    const { page } = await stage.tab();
+    const running = fixture.world.sagas.get("on-7039");
+    if (!running) throw new Error("The world has no on-7039.");
+    const show = async (kind: string, label: string): Promise<string> => {
+      const detail = { ...running.detail, id: kind, status: "FAILED", error: { kind, label } } as const;
+      fixture.world.sagas.set(kind, { ...running, detail });
+      await visit(page, fixture, `#/sagas/${kind}`);
+      return page.locator('[aria-label="Error"]').innerText();
+    };
+    const thrown = await show("exhausted", "TypeError");
+    expect(thrown).toContain("Rolled back");
+    expect(thrown).toContain("To see messages, set keepMessages, or log them in a middleware.");
+    expect(thrown).not.toContain("worker’s log");
+    for (const [kind, label] of [
+      ["err", "card-declined"],
+      ["deadline", "DeadlinePassed"],
+      ["cancelled", "Cancelled"],
+    ] as const)
+      expect(await show(kind, label)).not.toContain("keepMessages");
+    fixture.world.outbox.clear();
+    await visit(page, fixture, "#/");
+    const meters = page.locator('[aria-label="Work by part"]');
+    expect(await meters.innerText()).toContain("Nothing open");
+    expect(await meters.innerText()).not.toContain("None yet");
+    await page.close();
+  });
+
   it("[P-04] a run of four steps is seen whole on a small desktop, and a longer one opens at the step that failed", async () => {
     const fixture = await stage.fixture();
     const steps = Array.from({ length: 12 }, (_, index) => `step-${index + 1}`);

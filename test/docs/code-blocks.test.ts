@@ -18,7 +18,10 @@ it("every TypeScript block in the docs compiles", { timeout: 120_000 }, async ()
     .flatMap(codeBlocks);
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  for (const { page, line, module } of blocks) {
+  for (const { page, line, code, module } of blocks) {
+    // A block that begins with the name of a file can be imported by the blocks beside it.
+    const [, file] = /^\/\/ ([\w.-]+\.ts)\n/.exec(code) ?? [];
+    if (file !== undefined) writeFileSync(path.join(folder, file), module);
     writeFileSync(path.join(folder, `${page.replaceAll("/", "-").replace(/\.md$/, "")}-${line}.ts`), module);
   }
   const config = {

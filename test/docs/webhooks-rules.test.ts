@@ -6,6 +6,7 @@ import { ERROR_CODES } from "../../src/core/delivery/error-code.ts";
 import { deliveryMachine } from "../../src/core/delivery/machine.ts";
 import { machineDiagram } from "../../src/core/machine.ts";
 import { root } from "../../tools/project.mjs";
+import { CORPUS } from "../webhooks/http/support/ssrf-corpus.ts";
 
 const read = (file: string): string => readFileSync(path.join(root, file), "utf8");
 
@@ -28,4 +29,10 @@ it("the guide lists every error code of a delivery with its meaning", () => {
   const rows = [...read("docs/guides/webhooks.md").matchAll(/^\| `(\w+)` \| (.+) \|$/gm)];
   const listed = rows.map(([, code, meaning]) => [code, meaning]);
   expect(listed).toEqual(expect.arrayContaining(Object.entries(ERROR_CODES)));
+});
+
+it("[W-08] every code with which the sender refuses a target is one of the error codes of a delivery", () => {
+  const refused = new Set(CORPUS.map(({ code }) => code));
+  expect([...refused].filter((code) => !Object.hasOwn(ERROR_CODES, code))).toEqual([]);
+  expect(refused.size).toBeGreaterThan(4);
 });

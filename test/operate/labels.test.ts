@@ -5,7 +5,8 @@ import { expect, it } from "vitest";
 import { z } from "zod";
 import type { Database } from "../../src/storage/database.ts";
 import { raw } from "../../src/storage/sql.ts";
-import { onEachDatabase } from "../support/databases.ts";
+import { onEachDatabase, virtualClock } from "../support/databases.ts";
+import { until } from "../support/until.ts";
 
 const CANARY = "canary-3e91-person@example.com";
 
@@ -47,6 +48,30 @@ onEachDatabase((database) => {
     expect(outcome.status).toBe("STALLED");
     return [await dump(db), JSON.stringify(logged)];
   }
+
+  it("[P-05][K-16] each failed try is one warning with its label and the next try; an err is none", async () => {
+    const clock = virtualClock();
+    const lines: unknown[] = [];
+    const warn: Logger["warn"] = (fields, message) => void lines.push({ ...fields, message });
+    const logger: Logger = { info: () => undefined, warn, error: () => undefined };
+    const definition = saga("order", z.object({}), { retry: { attempts: 2, base: "1s" } })
+      .step("one", { act: () => 1, compensate: () => Promise.reject(new Terminal("gone", CANARY)) })
+      .step("two", {
+        act: ({ attempt }) => (attempt === 1 ? Promise.reject(new TypeError(CANARY)) : err("no-stock")),
+      });
+    const amends = await database.amends({ sagas: [definition], logger, clock });
+    const run = await amends.start(definition, {}, { id: "o-1" });
+    await database.worker(amends);
+    await until(async () => {
+      await clock.advance(1_000);
+      return (await run.status()) === "STALLED";
+    });
+    const failed = { part: "saga", name: "order", id: "o-1", message: "amends: a try failed" };
+    expect(lines).toEqual([
+      { ...failed, step: "two", action: "act", attempt: 1, label: "TypeError", nextTryMs: 1_000 },
+      { ...failed, step: "one", action: "compensate", attempt: 1, label: "gone" },
+    ]);
+  });
 
   it("[K-16] neither the tables, nor the log, nor any report holds a message, a stack or a field of an error", async () => {
     const causes = [

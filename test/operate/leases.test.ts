@@ -4,23 +4,12 @@ import { z } from "zod";
 import type { Clock } from "../../src/storage/clock.ts";
 import { RENEWALS } from "../../src/runtime/renewal.ts";
 import { onEachDatabase, virtualClock } from "../support/databases.ts";
-import { watchedClock, type WatchedClock } from "../support/watched-clock.ts";
+import { advanceWithRenewals, watchedClock } from "../support/watched-clock.ts";
 import { gatekeeper } from "./support/hold.ts";
 import { faulty, withCode } from "../storage/support/faults.ts";
 
 const LEASE_MS = 60_000;
 const RENEWAL_MS = LEASE_MS / RENEWALS;
-
-/**
- * Moves time as a worker sees it: a renewal takes a moment of real time, and the worker sets its next timer only after
- * the answer. Without the wait, time would run on meanwhile, and the worker would be late by the test's doing.
- */
-async function advanceWithRenewals(clock: WatchedClock, ms: number): Promise<void> {
-  const loops = clock.setFor(RENEWAL_MS);
-  expect(loops).toBeGreaterThan(0);
-  await clock.advance(ms);
-  await expect.poll(() => clock.setFor(RENEWAL_MS)).toBe(loops);
-}
 
 onEachDatabase((database) => {
   const gate = gatekeeper();
@@ -36,7 +25,7 @@ onEachDatabase((database) => {
     const run = await amends.start(slow, {}, { id: "one" });
     await held.reached;
     for (let tick = 0; tick < 40; tick++) {
-      await advanceWithRenewals(clock, 5_000);
+      await advanceWithRenewals(clock, RENEWAL_MS, 5_000);
       const dueMs = (await amends.inspect("one"))?.dueAt?.getTime() ?? 0;
       expect(dueMs - clock.virtualNowMs()).toBeGreaterThanOrEqual((LEASE_MS * 3) / 4);
     }
@@ -146,7 +135,7 @@ onEachDatabase((database) => {
     const run = await early.start(slow, {}, { id: "one" });
     await held.reached;
     for (let tick = 0; tick < 20; tick++) {
-      await advanceWithRenewals(clock, RENEWAL_MS);
+      await advanceWithRenewals(clock, RENEWAL_MS, RENEWAL_MS);
       const dueMs = (await late.inspect("one"))?.dueAt?.getTime() ?? 0;
       expect(dueMs - clock.virtualNowMs()).toBeGreaterThan(LEASE_MS / 2);
       expect(await late.worker().runOnce()).toBe(0);

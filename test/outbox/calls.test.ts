@@ -6,7 +6,7 @@ import { z } from "zod";
 import { listActions } from "../../src/audit/action-queries.ts";
 import { toAction } from "../../src/audit/rows.ts";
 import { sql } from "../../src/storage/sql.ts";
-import { onThrow } from "../../src/runtime/throws.ts";
+import { onFailedTry } from "../../src/runtime/failed-tries.ts";
 import { onEachDatabase, virtualClock } from "../support/databases.ts";
 import { gate } from "../sagas/support/gate.ts";
 import { erase, shop, type Shop } from "./support/shop.ts";
@@ -60,11 +60,19 @@ onEachDatabase((database) => {
     const calls = await callsOn(world, { define: [mail], onAbandoned: (signal) => seen.push(signal) });
     const id = await enqueue(world, calls, mail, "ada");
     const told: unknown[] = [];
-    const silence = onThrow((thrown) => told.push(thrown));
+    const silence = onFailedTry((thrown) => told.push(thrown));
     await calls.runOnce();
     silence();
     expect(told).toMatchObject([
-      { part: "call", name: "send-mail", id, attempt: 1, waitMs: 30_000, error: { message: "down" } },
+      {
+        part: "call",
+        name: "send-mail",
+        id,
+        attempt: 1,
+        waitMs: 30_000,
+        label: "TypeError",
+        error: { message: "down" },
+      },
     ]);
     expect(await world.row(id)).toMatchObject({ status: "failed", last_error: "TypeError" });
     expect(await calls.runOnce()).toBe(0);

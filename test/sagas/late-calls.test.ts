@@ -48,7 +48,8 @@ async function begin(
 ): Promise<{ amends: Amends; clock: VirtualClock }> {
   const clock = virtualClock();
   const definition = chargeSaga(told, limits, attempts);
-  const amends = await database.amends({ sagas: [definition], clock });
+  // `until` moves time by a second at each look: a busy database could not renew a lease of a minute meanwhile.
+  const amends = await database.amends({ sagas: [definition], clock, lease: "5m" });
   await database.worker(amends);
   await amends.start(definition, {}, { id: "one" });
   await told.held.reached;

@@ -9,6 +9,7 @@ import { checkInvariantsAfterEach } from "./support/check-invariants.ts";
 import { forEver, gate, type Gate } from "./support/gate.ts";
 import { onlooker } from "./support/look.ts";
 import { LEASE_MS, pair } from "./support/pair.ts";
+import { watchedClock } from "../support/watched-clock.ts";
 import { throughRenewals } from "./support/renewals.ts";
 
 const nothing = z.object({});
@@ -17,7 +18,7 @@ onEachDatabase((database) => {
   checkInvariantsAfterEach(database);
 
   it("[S-16] a healthy running saga is never taken, however long its step lasts", async () => {
-    const clock = virtualClock();
+    const clock = watchedClock();
     const look = await onlooker(database);
     const held = gate();
     const calls: number[] = [];

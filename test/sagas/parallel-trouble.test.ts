@@ -7,6 +7,7 @@ import { checkInvariantsAfterEach } from "./support/check-invariants.ts";
 import { forEver, gate } from "./support/gate.ts";
 import { onlooker } from "./support/look.ts";
 import { pair } from "./support/pair.ts";
+import { watchedClock } from "../support/watched-clock.ts";
 import { throughRenewals } from "./support/renewals.ts";
 
 const nothing = z.object({});
@@ -179,7 +180,7 @@ onEachDatabase((database) => {
   });
 
   it("[S-24][S-21] the timeout of one stops that one only, and does not give the others' saga away", async () => {
-    const clock = virtualClock();
+    const clock = watchedClock();
     const [slow, hung] = [gate<string>(), gate()];
     const aborted: string[] = [];
     const mixed = saga("mixed", nothing).parallel("both", (group) =>

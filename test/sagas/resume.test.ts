@@ -7,6 +7,7 @@ import { checkInvariantsAfterEach } from "./support/check-invariants.ts";
 import { gate } from "./support/gate.ts";
 import { onlooker } from "./support/look.ts";
 import { LEASE_MS, pair } from "./support/pair.ts";
+import { watchedClock } from "../support/watched-clock.ts";
 import { throughRenewals } from "./support/renewals.ts";
 
 const nothing = z.object({});
@@ -144,7 +145,7 @@ onEachDatabase((database) => {
   it("[S-12] no undo runs while its act runs under a live lease, not even after a cancel from elsewhere", async () => {
     const calls: string[] = [];
     const held = gate();
-    const clock = virtualClock();
+    const clock = watchedClock();
     const chain = saga("chain", nothing).step("one", {
       act: async () => {
         await held.pass();

@@ -9,7 +9,7 @@ import pg from "pg";
 import { expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
 import type { Row } from "../../src/storage/database.ts";
-import { textArrayOf } from "../../src/storage/postgres/text-array.ts";
+import { TEXT_ARRAYS } from "../../src/storage/postgres/text-array.ts";
 import { onDatabase, type TestDatabase } from "../support/databases.ts";
 import { applicationPool } from "../support/pool.ts";
 
@@ -111,12 +111,23 @@ onDatabase("postgres", (database) => {
       "\ufeff",
       JSON.stringify({ a: '"\n' }),
     ];
-    const sent = textArrayOf("text", texts, (one) => one);
-    const { rows } = await tx.query<{ all: string[] }>("select $1::text::text[] as all", [sent]);
-    expect(rows[0]?.all).toEqual(texts);
-    const numbers = textArrayOf("bigint", [1, null, 9_007_199_254_740_993n], (one) => one);
-    const found = await tx.query<{ all: unknown[] }>("select $1::text::bigint[]::text[] as all", [numbers]);
-    expect(found.rows[0]?.all).toEqual(["1", null, "9007199254740993"]);
+    const arrive = async (type: "text" | "bigint", values: readonly unknown[]): Promise<unknown> => {
+      const [before, after] = TEXT_ARRAYS.around(type);
+      const text = `select (${before}$1${after})::text[] as all`;
+      const { rows } = await tx.query<{ all: unknown }>(text, [
+        TEXT_ARRAYS.encode(type, values, (one) => one),
+      ]);
+      return rows[0]?.all;
+    };
+    expect(await arrive("text", texts)).toEqual(texts);
+    expect(await arrive("bigint", [1, null, 9_007_199_254_740_993n])).toEqual([
+      "1",
+      null,
+      "9007199254740993",
+    ]);
+    // Nulls at the end are left out: they cost nothing, and `unnest` fills them in.
+    expect(await arrive("text", [null, "NULL", null, null])).toEqual([null, "NULL"]);
+    expect(await arrive("bigint", [null])).toEqual([]);
   });
 
   it("[C-03] rows with BigInts and with columns in camel case are read like any others", async () => {

@@ -8,11 +8,11 @@ import { join } from "node:path";
 import { postgres } from "amends/postgres";
 import { sqlite } from "amends/sqlite";
 import pg from "pg";
-import { inject } from "vitest";
 import type { Database } from "../../src/storage/database.ts";
 import { migrate } from "../../src/storage/migrations/migrate.ts";
 import { raw } from "../../src/storage/sql.ts";
 import type { DatabaseName } from "../setup/chosen-databases.ts";
+import { postgresUrl } from "./postgres-url.ts";
 
 /** `empty` has no table, `migrated` has Amends' tables. */
 export type Content = "empty" | "migrated";
@@ -72,13 +72,13 @@ const sqliteTemplate = once(async () => {
 });
 
 function urlOf(name: string): string {
-  const url = new URL(inject("postgresUrl"));
+  const url = new URL(postgresUrl());
   url.pathname = `/${name}`;
   return url.href;
 }
 
 const connected = once(async () => {
-  const client = new pg.Client(inject("postgresUrl"));
+  const client = new pg.Client(postgresUrl());
   client.on("error", () => undefined);
   await client.connect();
   return client;

@@ -3,6 +3,7 @@
  * the worker, which sets its timer only when it hears that the line was written: then the timer is set too late.
  */
 import { virtualClock, type VirtualClock } from "amends/testing";
+import { expect } from "vitest";
 
 export interface WatchedClock extends VirtualClock {
   /** True while a timer is set that is due in exactly this long. */
@@ -35,4 +36,15 @@ export function watchedClock(): WatchedClock {
     isWaiting: (ms) => dues().includes(clock.monotonicMs() + ms),
     setFor: (ms) => [...timers.values()].filter((timer) => timer.ms === ms).length,
   };
+}
+
+/**
+ * Moves time as a worker sees it: a renewal takes a moment of real time, and the worker sets its next timer only after
+ * the answer. Without the wait, time would run on meanwhile, and the worker would be late by the test's doing.
+ */
+export async function advanceWithRenewals(clock: WatchedClock, renewalMs: number, ms: number): Promise<void> {
+  const loops = clock.setFor(renewalMs);
+  expect(loops).toBeGreaterThan(0);
+  await clock.advance(ms);
+  await expect.poll(() => clock.setFor(renewalMs)).toBe(loops);
 }

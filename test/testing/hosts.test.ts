@@ -177,6 +177,7 @@ describe("a host in memory", () => {
       record: (lines) => real.record(lines),
       reread: () => real.reread(),
       arrivals: () => real.arrivals(),
+      warn: () => undefined,
     };
     expect(await drive(host, real.run)).toBe("ended");
   });

@@ -66,10 +66,10 @@ const columns: readonly Column<FlowLine>[] = [
   },
 ];
 
-const EXAMPLE = `const conventionInit = eventSaga("convention_init", {
-  trigger: ConventionRegistered,
-  correlate: "conventionSrn",
-  steps: [step("create_schema", createSchema)],
+const EXAMPLE = `const placeOrder = eventSaga("place-order", {
+  trigger: OrderPlaced,
+  correlate: "orderId",
+  steps: [step("reserve", reserve), step("charge", charge)],
 });`;
 
 export function FlowsPage(): JSX.Element {

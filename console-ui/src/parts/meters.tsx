@@ -62,7 +62,7 @@ function MeterRow({ meter: { part, word, looks }, counts }: RowProps): JSX.Eleme
         ))}
       </div>
       <div class="meter-words">
-        {counts && rows.length === 0 && <span>None yet</span>}
+        {counts && rows.length === 0 && <span>{part === "outbox" ? "Nothing open" : "None yet"}</span>}
         {rows.map(({ status, look, count }) => (
           <a
             key={status}

@@ -108,10 +108,10 @@ function FailureCallout({ saga }: { readonly saga: SagaDetail }): JSX.Element | 
             </li>
           ))}
         </ul>
-        {(error ?? undoErrors.length > 0) && (
+        {[error, ...undoErrors].some((one) => one !== null && hadMessage(one.kind)) && (
           <p class="dim">
-            Only labels of errors are stored. The message is in the worker’s log under this saga’s id; with{" "}
-            <code>keepMessages</code> in the definition it is stored as well.
+            Only labels of errors are stored. To see messages, set <code>keepMessages</code>, or log them in a
+            middleware.
           </p>
         )}
       </div>
@@ -134,6 +134,11 @@ const failureWords: Readonly<Record<string, string>> = {
   deadline: "deadline exceeded",
   cancelled: "cancelled",
 };
+
+/** Without a thrown error there is no message: an `err` has its value instead. */
+function hadMessage(kind: string): boolean {
+  return !["err", "deadline", "cancelled", "unfit", "open"].includes(kind);
+}
 
 function failureWord(kind: string): string {
   return failureWords[kind] ?? kind;

@@ -39,7 +39,7 @@ export const sagaLooks: Readonly<Record<SagaStatus, Look>> = {
   RUNNING: look("Running", "sky", undefined, "Its steps are running."),
   PENDING: look("Pending", "stone", "clock", "It waits for a worker, a time or a signal."),
   COMPLETED: look("Completed", "sea", "check", "Every step is done."),
-  FAILED: look("Rolled back", "copper", "undo", "It failed, and all of its effects were undone."),
+  FAILED: look("Rolled back", "copper", "undo", "FAILED: it failed, and all of its effects were undone."),
 };
 
 export const outboxLooks: Readonly<Record<OutboxStatus, Look>> = {
@@ -92,7 +92,12 @@ export const flowLooks: Readonly<Record<FlowStatus, Look>> = {
   ),
   running: look("Running", "sky", undefined, "Its events are being handled."),
   completed: look("Completed", "sea", "check", "Every step was answered with its success event."),
-  failed: look("Rolled back", "copper", "undo", "A step failed, and the steps before it were undone."),
+  failed: look(
+    "Rolled back",
+    "copper",
+    "undo",
+    "failed: a step failed, and the steps before it were undone.",
+  ),
 };
 
 export const deliveryLooks: Readonly<Record<DeliveryStatus, Look>> = {

@@ -49,7 +49,7 @@ export const dev: Command = command({
 });
 
 async function once(options: Values<typeof OPTIONS>, output: Output, world: World): Promise<ExitCode> {
-  const logger = logLines(output, world);
+  const logger = logLines(output, world, true);
   const local = await openLocal(options, world, { definitions: true, mayCreate: true, logger });
   const token = world.env[TOKEN];
   const wishes = { port: options.port, host: undefined, hosts: [], token: token === "" ? undefined : token };

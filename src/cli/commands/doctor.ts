@@ -16,7 +16,7 @@ import { refusalsOf, rightsOf } from "../doctor/rights.ts";
 import { fileOf, settingsOf } from "../doctor/settings.ts";
 import { failureOf, Trouble, UsageError } from "../program/failure.ts";
 import { ok, warn, wrong, type Finding } from "../doctor/finding.ts";
-import { ink, paint, type Colour } from "../terminal/ink.ts";
+import { ink, paint, type Colour, type Ink } from "../terminal/ink.ts";
 import type { Output } from "../terminal/output.ts";
 import { JSON_OUT } from "../program/shared-options.ts";
 import { openLocal, type Local } from "../source/source.ts";
@@ -192,8 +192,13 @@ function show(output: Output, findings: readonly Finding[], count: number): void
     output.say(ink`${paint(colour, sign)} ${check.padEnd(12)} ${detail}`);
     if (advice !== undefined) output.say(ink`  ${" ".repeat(12)} ${paint(colour, "→")} ${advice}`);
   }
+  const warnings = findings.filter(({ level }) => level === "warn").length;
   output.say();
-  output.say(
-    count === 0 ? paint("green", "No problems found.") : paint("red", `${many(count, "problem")} found.`),
-  );
+  output.say(verdict(count, warnings));
+}
+
+function verdict(errors: number, warnings: number): Ink {
+  if (errors + warnings === 0) return paint("green", "No problems found.");
+  const found = `${errors === 0 ? "No errors" : many(errors, "error")}, ${many(warnings, "warning")}.`;
+  return paint(errors === 0 ? "yellow" : "red", found);
 }

@@ -1,8 +1,14 @@
 /** `amends list`: one part, the newest first, with filters. Pages are followed until there are as many as were asked for. */
 import { ATTENTION_KINDS, type AttentionKind } from "../../attention/item.ts";
 import type { AttentionLine, Page, SagaLine } from "../../console/contract.ts";
-import type { DeliveryLine, FlowLine, OutboxLine } from "../../console/contract-parts.ts";
-import { deliveryMachine } from "../../core/delivery/machine.ts";
+import type {
+  DeliveryLine,
+  ErasureLine,
+  FlowLine,
+  OutboxLine,
+  Subscription,
+} from "../../console/contract-parts.ts";
+import { deliveryMachine, subscriptionMachine } from "../../core/delivery/machine.ts";
 import { flowMachine } from "../../core/flow/machine.ts";
 import { outboxMachine } from "../../core/outbox/machine.ts";
 import { sagaMachine } from "../../core/saga/machine.ts";
@@ -15,7 +21,7 @@ import { ink, paint, type Ink } from "../terminal/ink.ts";
 import { nearest } from "../program/nearest.ts";
 import type { Output } from "../terminal/output.ts";
 import { JSON_OUT } from "../program/shared-options.ts";
-import { ago, span, state } from "../terminal/words.ts";
+import { ago, entryState, span, state } from "../terminal/words.ts";
 
 interface Filter {
   readonly statuses: readonly string[];
@@ -77,7 +83,7 @@ const outbox: Listing<OutboxLine> = {
     { title: "LAST ERROR", least: 8 },
   ],
   row: ({ status, kind, name, id, attempts, enqueuedAt, lastError }, nowMs) => [
-    state(status),
+    entryState(kind, status),
     ink`${kind}`,
     ink`${name}`,
     ink`${id}`,
@@ -136,6 +142,62 @@ const deliveries: Listing<DeliveryLine> = {
   ],
 };
 
+const subscriptions: Listing<Subscription> = {
+  path: "/api/webhooks/subscriptions",
+  states: subscriptionMachine.states,
+  query: ({ statuses, name }) => ({ status: statuses.length === 1 ? statuses[0] : undefined, q: name }),
+  fits: ({ status }, { statuses }) => statuses.length === 0 || statuses.includes(status),
+  columns: [
+    { title: "STATUS" },
+    { title: "ID", right: true },
+    { title: "TO", least: 12 },
+    { title: "EVENTS", least: 8 },
+    { title: "CHANGED" },
+    { title: "WHY", least: 8 },
+  ],
+  row: ({ status, id, url, events, updatedAt, reason }, nowMs) => [
+    state(status),
+    ink`${id}`,
+    ink`${url}`,
+    ink`${events.join(", ")}`,
+    ink`${ago(updatedAt, nowMs)}`,
+    ink`${reason ?? ""}`,
+  ],
+};
+
+const erasures: Listing<ErasureLine> = {
+  path: "/api/erasures",
+  states: ["open", "overdue", "completed"],
+  query: ({ statuses, name }) => ({ status: statuses.length === 1 ? statuses[0] : undefined, q: name }),
+  fits: (line, { statuses }) =>
+    statuses.length === 0 ||
+    statuses.includes(erasureState(line)) ||
+    (line.overdue && statuses.includes("open")),
+  columns: [
+    { title: "STATUS" },
+    { title: "REQUEST" },
+    { title: "SUBJECT" },
+    { title: "REQUESTED" },
+    { title: "DUE" },
+    { title: "OPEN", right: true },
+    { title: "ABANDONED", right: true },
+  ],
+  row: (line, nowMs) => [
+    state(erasureState(line)),
+    ink`${line.operation}`,
+    ink`${line.subjectId}`,
+    ink`${ago(line.requestedAt, nowMs)}`,
+    ink`${line.completedAt === null ? ago(line.dueBy, nowMs) : ""}`,
+    ink`${line.open}`,
+    ink`${line.abandoned}`,
+  ],
+};
+
+function erasureState({ completedAt, overdue }: ErasureLine): string {
+  if (completedAt !== null) return "completed";
+  return overdue ? "overdue" : "open";
+}
+
 const attention: Listing<AttentionLine> = {
   path: "/api/attention",
   states: [],
@@ -151,7 +213,15 @@ function isKind(name: string | undefined): boolean {
   return ATTENTION_KINDS.includes(name as AttentionKind);
 }
 
-const LISTINGS: Readonly<Record<string, Listing<never>>> = { sagas, outbox, deliveries, flows, attention };
+const LISTINGS: Readonly<Record<string, Listing<never>>> = {
+  sagas,
+  outbox,
+  deliveries,
+  subscriptions,
+  flows,
+  erasures,
+  attention,
+};
 export const LISTED: readonly string[] = Object.keys(LISTINGS);
 
 export const list: Command = command({
@@ -162,7 +232,10 @@ export const list: Command = command({
   options: {
     ...SOURCE,
     status: text("A,B", "Only these states."),
-    name: text("NAME", "Only this saga, resolver, call, event or kind."),
+    name: text(
+      "NAME",
+      "Only this saga, resolver, call, event, subject or kind, or a part of a subscription's URL.",
+    ),
     since: text("TIME", "Only sagas that changed at this time or later, such as 2026-11-17T03:00:00Z."),
     limit: number("N", "How many at most. Default: 20.", 1, 1_000),
     ...JSON_OUT,
@@ -171,6 +244,8 @@ export const list: Command = command({
     ["amends list", "the newest sagas"],
     ["amends list sagas --status STALLED,FAILED --limit 50", "those that did not complete"],
     ["amends list outbox --status abandoned", "abandoned entries"],
+    ["amends list subscriptions --status disabled", "endpoints to which nothing is sent"],
+    ["amends list erasures --status overdue", "requests of data subjects that are late"],
     ["amends list --since 2026-11-17T03:00:00Z --limit 1000", "sagas that ran after a backup"],
     ["amends list attention --json", "items that need attention, for a program"],
     ["amends list attention --name dead-letter", "one kind of them"],

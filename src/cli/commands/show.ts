@@ -11,7 +11,7 @@ import type { Output } from "../terminal/output.ts";
 import { JSON_OUT } from "../program/shared-options.ts";
 import { timeline } from "../terminal/timeline.ts";
 import { visibleJson } from "../terminal/visible.ts";
-import { ago, many, span, state } from "../terminal/words.ts";
+import { ago, entryState, many, span, state } from "../terminal/words.ts";
 
 export const show: Command = command({
   name: "show",
@@ -146,7 +146,7 @@ function drawFlow(output: Output, flow: FlowDetail, nowMs: number): void {
       { title: "LAST ERROR", least: 8 },
     ],
     flow.events.map(({ status, name, handler, attempts, at, lastError }) => [
-      state(status),
+      entryState(handler === null ? "event" : "delivery", status),
       ink`${name}`,
       ink`${handler ?? ""}`,
       ink`${attempts}`,
@@ -171,7 +171,7 @@ function undoTrouble({ currentStep, events }: FlowDetail): Ink {
 }
 
 function drawEntry(output: Output, entry: OutboxLine, nowMs: number): void {
-  output.say(ink`${state(entry.status)}  ${paint("bold", entry.name)}  ${entry.id}`);
+  output.say(ink`${entryState(entry.kind, entry.status)}  ${paint("bold", entry.name)}  ${entry.id}`);
   fact(output, "kind", [entry.kind, entry.operation].filter((word) => word !== null).join(", "));
   if (entry.subjectId !== null) fact(output, "subject", entry.subjectId);
   if (entry.sagaId !== null) fact(output, "saga", entry.sagaId);

@@ -67,7 +67,11 @@ function show(output: Output, api: Api, { overview, health, attention }: Status,
   ];
   output.say(ink`${paint("bold", "Amends")} ${paint("dim", api.shown)}`);
   output.say();
-  for (const [name, counts] of parts) if (counts) output.say(ink`  ${name.padEnd(12)}${countsOf(counts)}`);
+  for (const [name, counts] of parts)
+    if (counts)
+      output.say(
+        ink`  ${name.padEnd(12)}${countsOf(counts, name === "outbox" ? "nothing open" : "nothing")}`,
+      );
   output.say(ink`  ${"backlog".padEnd(12)}${backlogOf(backlog)}`);
   if (typeof health.workers === "number")
     output.say(ink`  ${"workers".padEnd(12)}${workersOf(health, health.workers, backlog.oldestMs)}`);
@@ -96,9 +100,10 @@ function show(output: Output, api: Api, { overview, health, attention }: Status,
     output.say(ink`  ${paint("dim", "All of them: amends list attention")}`);
 }
 
-function countsOf(counts: Readonly<Record<string, Count>>): Ink {
+/** Entries of the outbox that are done are not counted. */
+function countsOf(counts: Readonly<Record<string, Count>>, none: string): Ink {
   const shown = Object.entries(counts).filter(([, { value }]) => value > 0);
-  if (shown.length === 0) return paint("dim", "nothing");
+  if (shown.length === 0) return paint("dim", none);
   return joined(
     shown.map(([name, count]) => ink`${countText(count)} ${state(name)}`),
     "  ",

@@ -10,6 +10,7 @@ import { readDuration, serve } from "../program/service.ts";
 import { JSON_OUT } from "../program/shared-options.ts";
 import { DATABASE, openLocal } from "../source/source.ts";
 import { many } from "../terminal/words.ts";
+import { isDebug } from "../program/world.ts";
 
 export const worker: Command = command({
   name: "worker",
@@ -45,7 +46,7 @@ export const worker: Command = command({
       throw new UsageError("--health-port is for a worker that stays: --once runs one batch and exits.");
     const { concurrency } = options;
     const wanted = { ...(concurrency !== undefined && { concurrency }), ...(poll !== undefined && { poll }) };
-    const logger = logLines(output, world);
+    const logger = logLines(output, world, !options.once && isDebug(world));
     const local = await openLocal(options, world, { definitions: true, mayCreate: options.migrate, logger });
     if (!options.once) {
       const health = probeWishes(local.config?.health, options["health-port"], options["health-host"]);

@@ -60,6 +60,11 @@ function refuseMisspelt(config: object): void {
 export function createAmends<Tx = unknown, Category extends string = string>(
   config: AmendsConfig<Tx, Category>,
 ): Amends<Tx, Category> {
+  if ((config as unknown) === undefined)
+    throw new AmendsError(
+      "BAD_OPTION",
+      "The config is undefined: it is probably imported in a cycle (config → saga → this file). Import the Amends in no file that the config imports; a saga gets it from `onCreate`.",
+    );
   refuseMisspelt(config);
   const { database, onCreate, worker: _worker, console: _console, health: _health, ...options } = config;
   if (database === undefined || typeof database === "string") {

@@ -8,6 +8,7 @@ import { init } from "../commands/init.ts";
 import { list } from "../commands/list.ts";
 import { migrate } from "../commands/migrate.ts";
 import { show } from "../commands/show.ts";
+import { signal } from "../commands/signal.ts";
 import { start } from "../commands/start.ts";
 import { status } from "../commands/status.ts";
 import {
@@ -37,6 +38,7 @@ export const COMMANDS: readonly Command[] = [
   stream,
   diagram,
   start,
+  signal,
   cancel,
   retry,
   skip,

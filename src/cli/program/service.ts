@@ -18,7 +18,7 @@ import type { Local } from "../source/source.ts";
 import { tellThrows } from "../terminal/throw-lines.ts";
 import { stackOf } from "../../operate/log/logger.ts";
 import type { WorkerOptions } from "../../operate/worker.ts";
-import type { ExitCode, World } from "./world.ts";
+import { isDebug, type ExitCode, type World } from "./world.ts";
 
 export interface ServiceOptions {
   readonly migrate: boolean;
@@ -50,7 +50,7 @@ export async function serve(
   const { migrate: mayMigrate, worker: wanted, console: wishes, deadline } = options;
   const end = new AbortController();
   const forget = endOnFault(output, end);
-  const isTold = options.tellsThrows === true || (world.env["AMENDS_DEBUG"] ?? "") !== "";
+  const isTold = options.tellsThrows === true || isDebug(world);
   const fallSilent = isTold ? tellThrows(output, world) : () => undefined;
   let server: ConsoleServer | undefined;
   let probes: ProbeServer | undefined;

@@ -16,5 +16,10 @@ export interface Terminal {
   readonly colours: boolean;
 }
 
+/** Whether errors of the user's code are printed with their stacks. */
+export function isDebug({ env }: World): boolean {
+  return (env["AMENDS_DEBUG"] ?? "") !== "";
+}
+
 /** 0: done. 1: an error. 2: invalid usage. 3: done, and something needs attention. */
 export type ExitCode = 0 | 1 | 2 | 3;

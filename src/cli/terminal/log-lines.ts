@@ -3,13 +3,16 @@ import type { Logger } from "../../operate/log/logger.ts";
 import { ink, joined, paint, type Colour } from "./ink.ts";
 import type { Output } from "./output.ts";
 import type { World } from "../program/world.ts";
+import { FAILED_TRY } from "../../runtime/failed-tries.ts";
 
 const COLOURS: Readonly<Record<keyof Logger, Colour>> = { info: "dim", warn: "yellow", error: "red" };
 
-export function logLines(output: Output, world: World): Logger {
+/** `tellsThrows`: failed tries are printed with their stacks (throw-lines.ts), and not a second time here. */
+export function logLines(output: Output, world: World, tellsThrows: boolean = false): Logger {
   const line =
     (level: keyof Logger): Logger["info"] =>
     (fields, message) => {
+      if (tellsThrows && message === FAILED_TRY) return;
       const at = new Date(world.nowMs()).toISOString();
       if (output.isJson) return output.event({ at, level, message, ...fields });
       const pairs = Object.entries(fields)

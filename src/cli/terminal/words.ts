@@ -54,10 +54,17 @@ const STATES: Readonly<Record<string, Colour>> = {
   Active: "green",
   Paused: "yellow",
   Disabled: "red",
+  open: "blue",
+  overdue: "red",
 };
 
 export function state(status: string): Ink {
   return paint(Object.hasOwn(STATES, status) ? STATES[status] : undefined, status);
+}
+
+/** An event without a subscriber is stored as pending, and nothing is left to do for it. */
+export function entryState(kind: string, status: string): Ink {
+  return kind === "event" && status === "pending" ? paint("dim", "no subscriber") : state(status);
 }
 
 /** `1 item`, `2 items`. */

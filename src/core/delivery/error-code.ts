@@ -23,6 +23,10 @@ export const ERROR_CODES = {
   closed: "The worker had closed its connections.",
   send_failed: "Sending failed for another reason.",
   // No request was sent.
+  url_invalid: "The URL is not a plain absolute URL.",
+  scheme_refused: "The scheme of the URL is not allowed. Plain http needs `allowHttp`.",
+  credentials_refused: "The URL contains a user name or a password.",
+  port_refused: "The port of the URL is not allowed. `allowPorts` lists the ports.",
   request_invalid: "The request cannot be sent: its URL or one of its headers is not valid.",
   secret_unreadable: "The secret of the subscription cannot be decrypted.",
   subscription_deleted: "The subscription was deleted.",

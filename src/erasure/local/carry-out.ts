@@ -8,7 +8,8 @@ import { orphaned, type DeleteRows, type ErasurePlan } from "../../core/erasure/
 import { subjectColumn } from "../../core/erasure/reach.ts";
 import type { CorrectRows } from "../../core/erasure/rectification.ts";
 import { subjectMisfit } from "../../core/erasure/value.ts";
-import type { Session } from "../../storage/database.ts";
+import type { Dialect } from "../../storage/database.ts";
+import type { Work } from "../../storage/joins/work.ts";
 import { ask, askAll } from "./foreign-trouble.ts";
 import {
   correctionStatements,
@@ -67,52 +68,48 @@ export function checkSubject({ tables }: Fitted, subjectId: string): void {
 }
 
 /** Throws if a row that stays refers to a row that would be deleted. Nothing has been written yet. */
-export async function checkGuards(session: Session, plan: ErasurePlan, subjectId: string): Promise<void> {
+export function* checkGuards(dialect: Dialect, plan: ErasurePlan, subjectId: string): Work<void> {
   for (const guard of plan.guards) {
-    const found = await ask(session, guardStatement(session.dialect, guard, subjectId), guard.child);
+    const found = yield* ask(dialect, guardStatement(dialect, guard, subjectId), guard.child);
     if (found.length > 0) throw orphaned(guard);
   }
 }
 
-export async function carryOut(session: Session, plan: ErasurePlan, subjectId: string): Promise<Erased> {
+export function* carryOut(dialect: Dialect, plan: ErasurePlan, subjectId: string): Work<Erased> {
   const counts = { delete: {} as Record<string, number>, anonymize: {} as Record<string, number> };
   for (const operation of plan.operations) {
     const { kind, table } = operation;
-    const leaves = kind === "delete" ? await deleteLeaves(session, operation, subjectId) : 0;
-    const rows = await askAll(session, operationStatements(session.dialect, operation, subjectId), table);
+    const leaves = kind === "delete" ? yield* deleteLeaves(dialect, operation, subjectId) : 0;
+    const rows = yield* askAll(dialect, operationStatements(dialect, operation, subjectId), table);
     counts[kind][table] = leaves + COUNTED.read(rows[0] ?? {}).rows;
   }
   return {
     deleted: counts.delete,
     anonymized: counts.anonymize,
-    ...(await readRetained(session, plan, subjectId)),
+    ...(yield* readRetained(dialect, plan, subjectId)),
   };
 }
 
-async function deleteLeaves(session: Session, operation: DeleteRows, subjectId: string): Promise<number> {
+function* deleteLeaves(dialect: Dialect, operation: DeleteRows, subjectId: string): Work<number> {
   if (operation.among.length === 0) return 0;
   let deleted = 0;
   for (;;) {
-    const rows = await askAll(
-      session,
-      leafStatements(session.dialect, operation, subjectId),
-      operation.table,
-    );
+    const rows = yield* askAll(dialect, leafStatements(dialect, operation, subjectId), operation.table);
     const found = COUNTED.read(rows[0] ?? {}).rows;
     if (found === 0) return deleted;
     deleted += found;
   }
 }
 
-export async function readRetained(
-  session: Session,
+export function* readRetained(
+  dialect: Dialect,
   plan: ErasurePlan,
   subjectId: string,
-): Promise<Pick<Erased, "retained" | "firstUntilMs">> {
+): Work<Pick<Erased, "retained" | "firstUntilMs">> {
   const retained: RetainedData[] = [];
   const firsts: number[] = [];
   for (const rows of plan.retained) {
-    const [row = {}] = await ask(session, retainedStatement(session.dialect, rows, subjectId), rows.table);
+    const [row = {}] = yield* ask(dialect, retainedStatement(dialect, rows, subjectId), rows.table);
     rows.retentions.forEach(({ column, reason, legalBasis }, index) => {
       const { rows: held, firstUntilMs, lastUntilMs } = retainedBy(index).read(row);
       if (held === 0) return;
@@ -124,14 +121,10 @@ export async function readRetained(
   return { retained, firstUntilMs: firsts.length > 0 ? Math.min(...firsts) : undefined };
 }
 
-export async function correct(
-  session: Session,
-  plan: readonly CorrectRows[],
-  subjectId: string,
-): Promise<RowCounts> {
+export function* correct(dialect: Dialect, plan: readonly CorrectRows[], subjectId: string): Work<RowCounts> {
   const corrected: Record<string, number> = {};
   for (const rows of plan) {
-    const answer = await askAll(session, correctionStatements(session.dialect, rows, subjectId), rows.table);
+    const answer = yield* askAll(dialect, correctionStatements(dialect, rows, subjectId), rows.table);
     corrected[rows.table] = COUNTED.read(answer[0] ?? {}).rows;
   }
   return corrected;
@@ -147,15 +140,11 @@ export interface LeftData {
   readonly rows: number;
 }
 
-export async function readLeft(
-  session: Session,
-  plan: ErasurePlan,
-  subjectId: string,
-): Promise<readonly LeftData[]> {
+export function* readLeft(dialect: Dialect, plan: ErasurePlan, subjectId: string): Work<readonly LeftData[]> {
   const left: LeftData[] = [];
   for (const operation of plan.operations) {
     const { table } = operation;
-    const [row = {}] = await ask(session, leftStatement(session.dialect, operation, subjectId), table);
+    const [row = {}] = yield* ask(dialect, leftStatement(dialect, operation, subjectId), table);
     const counts =
       operation.kind === "delete"
         ? [{ column: undefined, ...COUNTED.read(row) }]

@@ -10,7 +10,8 @@ import { checkSubjectId, matchRefs, type Matched } from "../../core/erasure/requ
 import type { SubjectRef } from "../../core/outbox/entry.ts";
 import type { Outbox } from "../remote/outbox.ts";
 import type { ResolverRegistry } from "../remote/registry.ts";
-import type { Session } from "../../storage/database.ts";
+import type { Dialect } from "../../storage/database.ts";
+import type { Work } from "../../storage/joins/work.ts";
 import { erasedPayload, event, skippedSteps } from "./events.ts";
 import { fitLive } from "./live-schema.ts";
 import { carryOut, checkGuards, checkSubject, type Erased } from "./carry-out.ts";
@@ -48,19 +49,26 @@ export interface ErasureReport extends Omit<Erased, "firstUntilMs"> {
   readonly completed: boolean;
 }
 
-export async function erase<Tx>(
+/** Checks the request at once. The returned work is for the caller's transaction. */
+export function erase<Tx>(
   tools: RequestTools<Tx>,
-  tx: Tx,
   subjectId: string,
   refs: readonly SubjectRef[],
-): Promise<ErasureReport> {
+): (dialect: Dialect) => Work<ErasureReport> {
   checkSubjectId(subjectId);
   const matched = matchRefs(refs, tools.registry.names);
-  const session = tools.outbox.host.database.join(tx);
+  return (dialect) => recorded(tools, dialect, subjectId, matched);
+}
+
+/** A failure goes on record outside of the caller's transaction. */
+function* recorded<Tx>(
+  tools: RequestTools<Tx>,
+  dialect: Dialect,
+  subjectId: string,
+  matched: Matched,
+): Work<ErasureReport> {
   try {
-    return await inSavepoint(session, "amends_erasure", () =>
-      eraseIn(tools, tx, session, subjectId, matched),
-    );
+    return yield* inSavepoint("amends_erasure", () => eraseIn(tools, dialect, subjectId, matched));
   } catch (error) {
     const label = errorLabel(error);
     const events = [
@@ -72,29 +80,29 @@ export async function erase<Tx>(
   }
 }
 
-async function eraseIn<Tx>(
+function* eraseIn<Tx>(
   tools: RequestTools<Tx>,
-  tx: Tx,
-  session: Session,
+  dialect: Dialect,
   subjectId: string,
   { refs, skipped }: Matched,
-): Promise<ErasureReport> {
+): Work<ErasureReport> {
   const { map, outbox, recorder } = tools;
-  const { dialect } = session;
-  await overwriteSecurely(session);
-  const fitted = await fitLive(session, map);
+  yield* overwriteSecurely(dialect);
+  const fitted = yield* fitLive(dialect, map);
   checkSubject(fitted, subjectId);
   const plan = planErasure(fitted);
-  await checkGuards(session, plan, subjectId);
+  yield* checkGuards(dialect, plan, subjectId);
 
-  const [counted = {}] = await session.query(beginErasure(dialect, subjectId));
+  const [counted = {}] = yield beginErasure(dialect, subjectId);
   const { generation } = BEGUN.read(counted);
-  await recorder.tell(session, [event("ERASURE", "REQUESTED", subjectId, { generation, refs: refs.length })]);
-  const { firstUntilMs, ...erased } = await carryOut(session, plan, subjectId);
-  if (firstUntilMs !== undefined) await session.query(keepUntil(dialect, subjectId, firstUntilMs));
-  const entries = await enqueue(tools, session, subjectId, refs, generation);
-  if (entries.length === 0) await outbox.cancelRectifications(tx, subjectId);
-  await recorder.tell(session, [
+  yield* recorder.tell(dialect, [
+    event("ERASURE", "REQUESTED", subjectId, { generation, refs: refs.length }),
+  ]);
+  const { firstUntilMs, ...erased } = yield* carryOut(dialect, plan, subjectId);
+  if (firstUntilMs !== undefined) yield keepUntil(dialect, subjectId, firstUntilMs);
+  const entries = yield* enqueue(tools, dialect, subjectId, refs, generation);
+  if (entries.length === 0) yield* outbox.cancelling(dialect, subjectId);
+  yield* recorder.tell(dialect, [
     ...skippedSteps(
       "ERASURE",
       subjectId,
@@ -107,28 +115,28 @@ async function eraseIn<Tx>(
     }),
   ]);
   const completed =
-    entries.length === 0 && (await outbox.completeLocally(tx, { subjectId, operation: "erase" }));
+    entries.length === 0 && (yield* outbox.completing(dialect, { subjectId, operation: "erase" }));
   return { subjectId, generation, ...erased, entries, skipped, completed };
 }
 
-async function enqueue<Tx>(
+function* enqueue<Tx>(
   { outbox }: RequestTools<Tx>,
-  session: Session,
+  dialect: Dialect,
   subjectId: string,
   refs: readonly SubjectRef[],
   generation: number,
-): Promise<readonly EnqueuedCall[]> {
-  const ids = await outbox.enqueueIn(
-    session,
+): Work<readonly EnqueuedCall[]> {
+  const ids = yield* outbox.enqueueing(
+    dialect,
     refs.map((ref) => ({ subjectId, resolver: ref.kind, ref, operation: "erase", generation })),
   );
   return refs.map(({ kind }, index) => ({ entryId: ids[index] as string, resolver: kind }));
 }
 
 /** SQLite leaves deleted bytes in its file, unless the deleting connection sets secure_delete. */
-export async function overwriteSecurely(session: Session): Promise<void> {
-  if (session.dialect.name !== "sqlite") return;
-  const [row = {}] = await session.query(setSecureDelete());
+export function* overwriteSecurely(dialect: Dialect): Work<void> {
+  if (dialect.name !== "sqlite") return;
+  const [row = {}] = yield setSecureDelete();
   if (SECURE_DELETE.tryRead(row)?.isOn !== true) {
     throw new AmendsError(
       "DATABASE_UNSAFE",

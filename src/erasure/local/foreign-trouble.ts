@@ -4,30 +4,27 @@
  * whether a retry helps.
  */
 import { AmendsError } from "../../core/errors.ts";
-import type { Row, Session } from "../../storage/database.ts";
+import type { Dialect, Row } from "../../storage/database.ts";
+import type { Work } from "../../storage/joins/work.ts";
 import type { Sql } from "../../storage/sql.ts";
 
 /** Runs a statement on an application table. */
-export async function ask(session: Session, statement: Sql, table: string): Promise<readonly Row[]> {
+export function* ask(dialect: Dialect, statement: Sql, table: string): Work<readonly Row[]> {
   try {
-    return await session.query(statement);
+    return yield statement;
   } catch (error) {
-    throw withoutData(session, error, table);
+    throw withoutData(dialect, error, table);
   }
 }
 
 /** Runs several statements and returns the rows of the last one. */
-export async function askAll(
-  session: Session,
-  statements: readonly Sql[],
-  table: string,
-): Promise<readonly Row[]> {
+export function* askAll(dialect: Dialect, statements: readonly Sql[], table: string): Work<readonly Row[]> {
   let rows: readonly Row[] = [];
-  for (const statement of statements) rows = await ask(session, statement, table);
+  for (const statement of statements) rows = yield* ask(dialect, statement, table);
   return rows;
 }
 
-function withoutData({ dialect }: Session, error: unknown, table: string): AmendsError {
+function withoutData(dialect: Dialect, error: unknown, table: string): AmendsError {
   const { kind, code } = dialect.trouble(error);
   const { code: given, errcode, constraint } = error as Record<"code" | "errcode" | "constraint", unknown>;
   const number = typeof errcode === "number" ? String(errcode) : String(given);

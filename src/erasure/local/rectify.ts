@@ -8,7 +8,8 @@ import { planRectification } from "../../core/erasure/rectification.ts";
 import { checkCorrections, checkSubjectId, matchRefs, type Matched } from "../../core/erasure/request.ts";
 import type { Correction, SubjectRef } from "../../core/outbox/entry.ts";
 import { canRectify } from "../remote/registry.ts";
-import type { Session } from "../../storage/database.ts";
+import type { Dialect } from "../../storage/database.ts";
+import type { Work } from "../../storage/joins/work.ts";
 import { overwriteSecurely, type EnqueuedCall, type RequestTools } from "./erase.ts";
 import { event, prefixed, skippedSteps } from "./events.ts";
 import { fitLive } from "./live-schema.ts";
@@ -41,14 +42,14 @@ export interface RectificationReport {
   readonly completed: boolean;
 }
 
-export async function rectify<Tx>(
+/** Checks the request at once. The returned work is for the caller's transaction. */
+export function rectify<Tx>(
   tools: RequestTools<Tx>,
-  tx: Tx,
   subjectId: string,
   corrections: readonly Correction[],
   refs: readonly SubjectRef[],
   options: RectifyOptions,
-): Promise<RectificationReport> {
+): (dialect: Dialect) => Work<RectificationReport> {
   checkSubjectId(subjectId);
   checkCorrections(corrections, tools.map.categories);
   const matched = matchRefs(refs, tools.registry.names);
@@ -59,10 +60,21 @@ export async function rectify<Tx>(
       "Retained data is corrected in this database only, because the outside systems erase theirs. Leave `refs` empty.",
     );
   }
-  const session = tools.outbox.host.database.join(tx);
+  return (dialect) => recorded(tools, dialect, subjectId, corrections, matched, afterErasure);
+}
+
+/** A failure goes on record outside of the caller's transaction. */
+function* recorded<Tx>(
+  tools: RequestTools<Tx>,
+  dialect: Dialect,
+  subjectId: string,
+  corrections: readonly Correction[],
+  matched: Matched,
+  afterErasure: RectifyOptions["afterErasure"],
+): Work<RectificationReport> {
   try {
-    return await inSavepoint(session, "amends_rectification", () =>
-      rectifyIn(tools, tx, session, subjectId, corrections, matched, afterErasure),
+    return yield* inSavepoint("amends_rectification", () =>
+      rectifyIn(tools, dialect, subjectId, corrections, matched, afterErasure),
     );
   } catch (error) {
     const label = errorLabel(error);
@@ -75,31 +87,30 @@ export async function rectify<Tx>(
   }
 }
 
-async function rectifyIn<Tx>(
+function* rectifyIn<Tx>(
   { map, registry, outbox, recorder }: RequestTools<Tx>,
-  tx: Tx,
-  session: Session,
+  dialect: Dialect,
   subjectId: string,
   corrections: readonly Correction[],
   { refs, skipped }: Matched,
   afterErasure: RectifyOptions["afterErasure"],
-): Promise<RectificationReport> {
-  await overwriteSecurely(session);
-  const fitted = await fitLive(session, map);
+): Work<RectificationReport> {
+  yield* overwriteSecurely(dialect);
+  const fitted = yield* fitLive(dialect, map);
   checkSubject(fitted, subjectId);
   const plan = planRectification(fitted, corrections, afterErasure === "retained");
 
-  const [counted = {}] = await session.query(beginRectification(session.dialect, subjectId));
+  const [counted = {}] = yield beginRectification(dialect, subjectId);
   const { generation, erasures } = BEGUN.read(counted);
   if (erasures > 0 && afterErasure === undefined) throw erasedBefore();
-  await recorder.tell(session, [
+  yield* recorder.tell(dialect, [
     event("RECTIFICATION", "REQUESTED", subjectId, { generation, categories: named(corrections) }),
   ]);
-  const corrected = await correct(session, plan, subjectId);
+  const corrected = yield* correct(dialect, plan, subjectId);
   const able = refs.filter(({ kind }) => canRectify(registry.get(kind)));
   const unable = [...new Set(refs.map(({ kind }) => kind))].filter((kind) => !canRectify(registry.get(kind)));
-  const ids = await outbox.enqueueIn(
-    session,
+  const ids = yield* outbox.enqueueing(
+    dialect,
     able.map((ref) => ({
       subjectId,
       resolver: ref.kind,
@@ -110,7 +121,7 @@ async function rectifyIn<Tx>(
     })),
   );
   const entries = able.map(({ kind }, index) => ({ entryId: ids[index] as string, resolver: kind }));
-  await recorder.tell(session, [
+  yield* recorder.tell(dialect, [
     ...skippedSteps("RECTIFICATION", subjectId, [
       ...unable.map((resolver) => [resolver, "it cannot rectify"] as const),
       ...skipped.map((resolver) => [resolver, "no ref was given"] as const),
@@ -122,7 +133,7 @@ async function rectifyIn<Tx>(
     }),
   ]);
   const completed =
-    entries.length === 0 && (await outbox.completeLocally(tx, { subjectId, operation: "rectify" }));
+    entries.length === 0 && (yield* outbox.completing(dialect, { subjectId, operation: "rectify" }));
   return { subjectId, generation, corrected, entries, skipped: [...unable, ...skipped], completed };
 }
 

@@ -1,23 +1,23 @@
 /** Runs work in a savepoint of the caller's transaction: a failure rolls back to the savepoint. */
-import type { Session } from "../../storage/database.ts";
+import type { Work } from "../../storage/joins/work.ts";
 import { releaseSavepoint, rollbackTo, savepoint } from "./session-queries.ts";
 
-export async function inSavepoint<T>(session: Session, name: string, work: () => Promise<T>): Promise<T> {
-  await session.query(savepoint(name));
+export function* inSavepoint<T>(name: string, work: () => Work<T>): Work<T> {
+  yield savepoint(name);
   try {
-    const result = await work();
-    await session.query(releaseSavepoint(name));
+    const result = yield* work();
+    yield releaseSavepoint(name);
     return result;
   } catch (error) {
-    await takeBack(session, name);
+    yield* takeBack(name);
     throw error;
   }
 }
 
-async function takeBack(session: Session, name: string): Promise<void> {
+function* takeBack(name: string): Work<void> {
   try {
-    await session.query(rollbackTo(name));
-    await session.query(releaseSavepoint(name));
+    yield rollbackTo(name);
+    yield releaseSavepoint(name);
   } catch {
     // The database already rolled back the whole transaction (a lost connection, a full disk).
   }

@@ -10,7 +10,8 @@ import {
   type LiveSchema,
   type OnDelete,
 } from "../../core/erasure/schema.ts";
-import type { Session } from "../../storage/database.ts";
+import type { Dialect } from "../../storage/database.ts";
+import type { Work } from "../../storage/joins/work.ts";
 import {
   POSTGRES_CHECK,
   POSTGRES_COLUMN,
@@ -26,19 +27,18 @@ import {
   type PostgresForeignKey,
 } from "./schema-queries.ts";
 
-export async function readPostgresSchema(session: Session, map: DataMap): Promise<LiveSchema> {
-  const { dialect } = session;
+export function* readPostgresSchema(dialect: Dialect, map: DataMap): Work<LiveSchema> {
   const names = map.tables.map(({ name }) => name);
-  const found = (await session.query(postgresTables(dialect, names))).map((row) => POSTGRES_TABLE.read(row));
+  const found = (yield postgresTables(dialect, names)).map((row) => POSTGRES_TABLE.read(row));
   const byOid = new Map(found.map((table) => [table.oid, table]));
   const oids = [...byOid.keys()];
-  const columnRows = await session.query(postgresColumns(dialect, oids));
+  const columnRows = yield postgresColumns(dialect, oids);
   const columns = columnRows.map((row) => POSTGRES_COLUMN.read(row));
-  const keyRows = await session.query(postgresForeignKeys(dialect, oids));
+  const keyRows = yield postgresForeignKeys(dialect, oids);
   const keys = keyRows.map((row) => POSTGRES_FOREIGN_KEY.read(row));
-  const uniqueRows = await session.query(postgresUniques(dialect, oids));
+  const uniqueRows = yield postgresUniques(dialect, oids);
   const uniques = uniqueRows.map((row) => POSTGRES_UNIQUE.read(row));
-  const checkRows = await session.query(postgresChecks(dialect, oids));
+  const checkRows = yield postgresChecks(dialect, oids);
   const checks = checkRows.map((row) => POSTGRES_CHECK.read(row));
   const tables = found.map(({ oid, name, schemaName, tableName, kind }) => {
     const own = uniques.filter((one) => one.oid === oid);

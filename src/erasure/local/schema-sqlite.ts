@@ -8,7 +8,8 @@ import {
   type OnDelete,
 } from "../../core/erasure/schema.ts";
 import { checksIn, mentioned, sqliteType } from "../../core/erasure/sqlite-ddl.ts";
-import type { Session } from "../../storage/database.ts";
+import type { Dialect } from "../../storage/database.ts";
+import type { Work } from "../../storage/joins/work.ts";
 import {
   SQLITE_COLUMN,
   SQLITE_FOREIGN_KEY,
@@ -24,9 +25,8 @@ import {
   type SqliteUnique,
 } from "./schema-queries.ts";
 
-export async function readSqliteSchema(session: Session, map: DataMap): Promise<LiveSchema> {
-  const { dialect } = session;
-  const all = (await session.query(sqliteTables())).map((row) => SQLITE_TABLE.read(row));
+export function* readSqliteSchema(dialect: Dialect, map: DataMap): Work<LiveSchema> {
+  const all = (yield sqliteTables()).map((row) => SQLITE_TABLE.read(row));
   const actual = new Map(all.map((table) => [fold(table.name), table]));
   /** Mapped tables by their name in the database. */
   const mapped = new Map(
@@ -35,13 +35,13 @@ export async function readSqliteSchema(session: Session, map: DataMap): Promise<
       return table ? [[table.name, name] as const] : [];
     }),
   );
-  const keys = (await session.query(sqliteForeignKeys())).map((row) => SQLITE_FOREIGN_KEY.read(row));
+  const keys = (yield sqliteForeignKeys()).map((row) => SQLITE_FOREIGN_KEY.read(row));
   const parentOf = ({ parent }: SqliteForeignKey): string => actual.get(fold(parent))?.name ?? parent;
   const relevant = keys.filter((key) => mapped.has(key.child) || mapped.has(parentOf(key)));
   const wanted = new Set([...mapped.keys(), ...relevant.map(({ child }) => child)]);
-  const columnRows = await session.query(sqliteColumns(dialect, [...wanted]));
+  const columnRows = yield sqliteColumns(dialect, [...wanted]);
   const columns = columnRows.map((row) => SQLITE_COLUMN.read(row));
-  const uniqueRows = await session.query(sqliteUniques(dialect, [...mapped.keys()]));
+  const uniqueRows = yield sqliteUniques(dialect, [...mapped.keys()]);
   const uniques = uniqueRows.map((row) => SQLITE_UNIQUE.read(row));
   const columnsOf = (table: string): readonly SqliteColumn[] =>
     columns.filter(({ tableName }) => tableName === table);

@@ -4,11 +4,12 @@
  * the transaction enqueues an internal entry, and the runner sends the event.
  */
 import type { NewAuditEvent } from "../../audit/event.ts";
-import { isTransactional, type AnySink } from "../../audit/sink.ts";
+import { appending, isTransactional, type AnySink } from "../../audit/sink.ts";
 import type { OutboxOperation } from "../../core/outbox/entry.ts";
 import { insertEntries, type NewEntry } from "../../outbox/queries.ts";
 import { lockBlocking, type Request } from "../../outbox/settle-queries.ts";
-import type { Session } from "../../storage/database.ts";
+import type { Dialect } from "../../storage/database.ts";
+import type { Work } from "../../storage/joins/work.ts";
 
 /** The name of the internal completion entry. Names with `$` are reserved for Amends. */
 export const LOCAL_ONLY = "$local";
@@ -23,16 +24,16 @@ export function completionOf({ subjectId, operation }: Request): NewAuditEvent {
 }
 
 /** Completes the request unless an entry of any generation is still open. True if it is complete. */
-export async function completeIn(
-  session: Session,
+export function* completeIn(
+  dialect: Dialect,
   sink: AnySink,
   request: Request,
   newId: () => string,
-): Promise<boolean> {
-  const open = await session.query(lockBlocking(session.dialect, request));
+): Work<boolean> {
+  const open = yield lockBlocking(dialect, request);
   if (open.length > 0) return false;
   if (isTransactional(sink)) {
-    await sink.appendIn(session, [completionOf(request)]);
+    yield* appending(sink, dialect, [completionOf(request)]);
     return true;
   }
   const { subjectId, operation } = request;
@@ -45,6 +46,6 @@ export async function completeIn(
     refKind: LOCAL_ONLY,
     refValue: "",
   };
-  await session.query(insertEntries(session.dialect, [entry], undefined));
+  yield insertEntries(dialect, [entry], undefined);
   return true;
 }

@@ -1,9 +1,10 @@
 /** Writes entries in the caller's open transaction, and supersedes the entries that they replace. */
 import type { NewAuditEvent } from "../../audit/event.ts";
-import { isTransactional, type AnySink } from "../../audit/sink.ts";
+import { appending, isTransactional, type AnySink } from "../../audit/sink.ts";
 import { AmendsError } from "../../core/errors.ts";
 import type { NewOutboxEntry } from "../../core/outbox/entry.ts";
-import type { Session } from "../../storage/database.ts";
+import type { Dialect } from "../../storage/database.ts";
+import type { Work } from "../../storage/joins/work.ts";
 import { checkEntry, encodeCorrections, type CheckedEntry } from "./check-entry.ts";
 import { idOf, insertEntries, knownIds, type NewEntry } from "../../outbox/queries.ts";
 import { mergeCorrections, supersedeFor, type Takeover } from "./supersede.ts";
@@ -15,42 +16,47 @@ export interface EnqueueTools {
   readonly audit: AnySink | undefined;
 }
 
-export async function enqueueIn(
-  session: Session,
+export function* enqueueIn(
+  dialect: Dialect,
   tools: EnqueueTools,
   entries: readonly NewOutboxEntry[],
-): Promise<readonly string[]> {
+): Work<readonly string[]> {
   const checked = entries.map((entry) => checkEntry(entry, () => tools.newId()));
   if (checked.length === 0) return [];
   refuseTwice(checked);
   const chosen = checked.filter((_, index) => entries[index]?.entryId !== undefined);
-  if (chosen.length > 0) await refuseKnown(session, chosen);
+  if (chosen.length > 0) yield* refuseKnown(dialect, chosen);
   const events: NewAuditEvent[] = [];
   // A rectification of the same ref that was committed concurrently counts as older: it is superseded, too.
   for (let left: readonly CheckedEntry[] = checked; left.length > 0;) {
-    const older = await supersedeFor(session, left);
+    const older = yield* supersedeFor(dialect, left);
     events.push(...older.events);
     const made = left.map((entry) => newEntry(entry, older.takeovers.get(entry.entryId)));
-    const written = await session.query(insertEntries(session.dialect, made, tools.traceparent()));
+    const written = yield insertEntries(dialect, made, tools.traceparent());
     const ids = new Set(written.map(idOf));
     left = left.filter(({ entryId }) => !ids.has(entryId));
-    if (left.length > 0) await refuseKnown(session, left);
+    if (left.length > 0) yield* refuseKnown(dialect, left);
   }
-  await tell(session, tools.audit, events);
+  yield* tell(dialect, tools.audit, events);
   return checked.map(({ entryId }) => entryId);
 }
 
 /** Superseded entries get an audit event, in the same transaction if the sink is transactional. */
-export async function tell(
-  session: Session,
+export function* tell(
+  dialect: Dialect,
   audit: AnySink | undefined,
   events: readonly NewAuditEvent[],
-): Promise<void> {
+): Work<void> {
   if (events.length === 0 || !audit) return;
-  if (isTransactional(audit)) return audit.appendIn(session, events);
-  await audit.append(
-    events.map((event) => ({ ...event, dedupeKey: `${String(event.payload["entry_id"])}:${event.type}` })),
-  );
+  if (isTransactional(audit)) {
+    yield* appending(audit, dialect, events);
+    return;
+  }
+  const keyed = events.map((event) => ({
+    ...event,
+    dedupeKey: `${String(event.payload["entry_id"])}:${event.type}`,
+  }));
+  yield { name: "The audit sink of the outbox", call: () => audit.append(keyed) };
 }
 
 /** Refuses two rectifications of one ref in one call: neither is the newer one. */
@@ -64,9 +70,9 @@ function refuseTwice(entries: readonly CheckedEntry[]): void {
 }
 
 /** An existing id that the caller chose would fail the caller's transaction half-way. */
-async function refuseKnown(session: Session, entries: readonly CheckedEntry[]): Promise<void> {
+function* refuseKnown(dialect: Dialect, entries: readonly CheckedEntry[]): Work<void> {
   const ids = entries.map(({ entryId }) => entryId);
-  const known = await session.query(knownIds(session.dialect, ids));
+  const known = yield knownIds(dialect, ids);
   if (known.length === 0 && new Set(ids).size === ids.length) return;
   throw new AmendsError(
     "BAD_ID",

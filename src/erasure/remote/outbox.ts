@@ -11,7 +11,8 @@ import { checkId } from "../../core/identity.ts";
 import type { OperatorNote } from "../../core/operator-note.ts";
 import { refuseUnknown } from "../../core/options.ts";
 import type { NewOutboxEntry, OutboxEntry } from "../../core/outbox/entry.ts";
-import type { Database, Session } from "../../storage/database.ts";
+import type { Database, Dialect, Session } from "../../storage/database.ts";
+import { perform, type Work } from "../../storage/joins/work.ts";
 import { retrying } from "../../storage/read/reader.ts";
 import { readPage, sourceOf } from "../../storage/read/selection.ts";
 import { persist, type RetryLimits } from "../../storage/retry.ts";
@@ -104,14 +105,19 @@ export class Outbox<Tx = unknown> {
 
   /** @internal */
   async enqueueIn(session: Session, entries: readonly NewOutboxEntry[]): Promise<readonly string[]> {
+    return perform(session, this.enqueueing(session.dialect, entries));
+  }
+
+  /** @internal */
+  *enqueueing(dialect: Dialect, entries: readonly NewOutboxEntry[]): Work<readonly string[]> {
     const { host } = this;
     const tools = {
       newId: () => host.newId(),
       traceparent: () => host.tracer.current(),
       audit: this.#audit,
     };
-    const ids = await enqueueIn(session, tools, entries);
-    if (ids.length > 0) await this.#wake(session);
+    const ids = yield* enqueueIn(dialect, tools, entries);
+    if (ids.length > 0) yield* this.#wake(dialect);
     return ids;
   }
 
@@ -122,8 +128,13 @@ export class Outbox<Tx = unknown> {
   async cancelRectifications(tx: Tx, subjectId: string): Promise<number> {
     checkId(subjectId, "subjectId", SUBJECT_MAX);
     const session = this.host.database.join(tx);
-    const events = await cancelRectifications(session, subjectId);
-    await tell(session, this.#audit, events);
+    return perform(session, this.cancelling(session.dialect, subjectId));
+  }
+
+  /** @internal */
+  *cancelling(dialect: Dialect, subjectId: string): Work<number> {
+    const events = yield* cancelRectifications(dialect, subjectId);
+    yield* tell(dialect, this.#audit, events);
     return events.length;
   }
 
@@ -134,7 +145,12 @@ export class Outbox<Tx = unknown> {
   async completeLocally(tx: Tx, request: Request): Promise<boolean> {
     checkId(request.subjectId, "subjectId", SUBJECT_MAX);
     const session = this.host.database.join(tx);
-    return completeIn(session, this.#sink("A completion"), request, () => this.host.newId());
+    return perform(session, this.completing(session.dialect, request));
+  }
+
+  /** @internal */
+  completing(dialect: Dialect, request: Request): Work<boolean> {
+    return completeIn(dialect, this.#sink("A completion"), request, () => this.host.newId());
   }
 
   /**
@@ -256,9 +272,9 @@ export class Outbox<Tx = unknown> {
   }
 
   /** Wakes runners of this and other processes before their next poll. */
-  async #wake(session: Session): Promise<void> {
-    const notice = session.dialect.notify();
-    if (notice) await session.query(notice);
+  *#wake(dialect: Dialect): Work<void> {
+    const notice = dialect.notify();
+    if (notice) yield notice;
     for (const listener of this.#listeners) listener();
   }
 

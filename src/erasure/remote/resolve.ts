@@ -16,6 +16,7 @@ import { findEntries } from "../../outbox/queries.ts";
 import { ENTRY, toEntry } from "../../outbox/rows.ts";
 import { lockRequestsOf, resolveEntries } from "../../outbox/settle-queries.ts";
 import type { Database, Row, Session } from "../../storage/database.ts";
+import { perform } from "../../storage/joins/work.ts";
 import { persist, type RetryLimits } from "../../storage/retry.ts";
 import { completeIn } from "./complete.ts";
 import { SCRUBBED } from "./scrub.ts";
@@ -72,7 +73,7 @@ async function resolveIn(
   }
   const requests = new Map(entries.map((entry) => [`${entry.operation} ${entry.subjectId}`, entry]));
   for (const { subjectId, operation } of requests.values())
-    await completeIn(session, sink, { subjectId, operation }, newId);
+    await perform(session, completeIn(session.dialect, sink, { subjectId, operation }, newId));
   return entriesOf(rows).toSorted((a, b) => (a.entryId < b.entryId ? -1 : 1));
 }
 

@@ -23,7 +23,7 @@ import { eventsOf, keyed } from "./announce.ts";
 import { Attempt } from "../../outbox/attempt.ts";
 import { policyOf, type BackoffPolicy, type BackoffSettings } from "../../outbox/backoff-policy.ts";
 import { completionOf, LOCAL_ONLY } from "./complete.ts";
-import { labelOf, tellThrown } from "../../outbox/outcome.ts";
+import { labelOf, reportFailure } from "../../outbox/outcome.ts";
 import { dispatch } from "./dispatch.ts";
 import { entryPool, runBatch, type ClaimedEntry, type PoolContext } from "../../outbox/entry-pool.ts";
 import type { Outbox } from "./outbox.ts";
@@ -146,7 +146,14 @@ export class SagaRunner {
       );
       if (!ended) return;
       const { outcome, decision } = ended;
-      tellThrown("resolver", resolver, entry, outcome, decision);
+      reportFailure(
+        (fields, message) => this.#host.warn(fields, message),
+        "resolver",
+        resolver,
+        entry,
+        outcome,
+        decision,
+      );
       if (decision.event !== "verify") return this.#conclude(entry, lease, outcome, decision);
       if (!(await this.#isRecorded(entry, lease, outcome, decision))) return;
       entry = { ...entry, verification: decision.verification };

@@ -10,7 +10,8 @@ import type { NewAuditEvent } from "../../audit/event.ts";
 import type { Correction, OutboxEntry } from "../../core/outbox/entry.ts";
 import { ENTRY, toEntry } from "../../outbox/rows.ts";
 import { lockRectifications, supersedeEntries } from "../../outbox/settle-queries.ts";
-import type { Session } from "../../storage/database.ts";
+import type { Dialect } from "../../storage/database.ts";
+import type { Work } from "../../storage/joins/work.ts";
 import type { CheckedEntry } from "./check-entry.ts";
 import { SCRUBBED } from "./scrub.ts";
 
@@ -34,9 +35,9 @@ export interface Superseded {
 }
 
 /** Supersedes the entries that the new ones replace: one query and at most one update for any number of entries. */
-export async function supersedeFor(session: Session, entries: readonly CheckedEntry[]): Promise<Superseded> {
+export function* supersedeFor(dialect: Dialect, entries: readonly CheckedEntry[]): Work<Superseded> {
   const subjects = [...new Set(entries.map(({ subjectId }) => subjectId))];
-  const open = await lockOpenRectifications(session, subjects);
+  const open = yield* lockOpenRectifications(dialect, subjects);
   const events: NewAuditEvent[] = [];
   const takeovers = new Map<string, Takeover>();
   const given = new Map<string, OutboxEntry>();
@@ -50,18 +51,15 @@ export async function supersedeFor(session: Session, entries: readonly CheckedEn
       events.push(eventOf(one, reasonOf(entry)));
     }
   }
-  await supersede(session, [...given.keys()]);
+  yield* supersede(dialect, [...given.keys()]);
   return { events, takeovers };
 }
 
 /** An erasure cancels every open rectification of its subject. */
-export async function cancelRectifications(
-  session: Session,
-  subjectId: string,
-): Promise<readonly NewAuditEvent[]> {
-  const open = (await lockOpenRectifications(session, [subjectId])).get(subjectId) ?? [];
-  await supersede(
-    session,
+export function* cancelRectifications(dialect: Dialect, subjectId: string): Work<readonly NewAuditEvent[]> {
+  const open = (yield* lockOpenRectifications(dialect, [subjectId])).get(subjectId) ?? [];
+  yield* supersede(
+    dialect,
     open.map(({ entryId }) => entryId),
   );
   return open.map((one) => eventOf(one, CANCELLED));
@@ -103,11 +101,11 @@ function eventOf(older: OutboxEntry, why: Readonly<Record<string, string>>): New
 }
 
 /** By subject, oldest first. Locked by id, but ordered by age: an id that the caller chose does not sort by age. */
-async function lockOpenRectifications(
-  session: Session,
+function* lockOpenRectifications(
+  dialect: Dialect,
   subjects: readonly string[],
-): Promise<ReadonlyMap<string, readonly Rectification[]>> {
-  const rows = await session.query(lockRectifications(session.dialect, subjects));
+): Work<ReadonlyMap<string, readonly Rectification[]>> {
+  const rows = yield lockRectifications(dialect, subjects);
   const found = rows
     .map((row) => ENTRY.read(row))
     .map((row): Rectification => ({ ...toEntry(row), slot: row.slot }))
@@ -117,6 +115,6 @@ async function lockOpenRectifications(
   return bySubject;
 }
 
-async function supersede(session: Session, ids: readonly string[]): Promise<void> {
-  if (ids.length > 0) await session.query(supersedeEntries(session.dialect, ids, SCRUBBED));
+function* supersede(dialect: Dialect, ids: readonly string[]): Work<void> {
+  if (ids.length > 0) yield supersedeEntries(dialect, ids, SCRUBBED);
 }

@@ -7,9 +7,10 @@ import { AmendsError, classify, errorLabel, errorMessage, waitAfter } from "../.
 import { sealOf } from "../../core/flow/sealed.ts";
 import type { Clock } from "../../storage/clock.ts";
 import type { Lease } from "../../runtime/lease.ts";
+import type { PartContext } from "../../runtime/part.ts";
 import { Call, intercepted } from "../../runtime/call.ts";
 import type { StopReason } from "../../runtime/stoppable.ts";
-import { tellThrow, type Throw } from "../../runtime/throws.ts";
+import { reportFailedTry, type FailedTry } from "../../runtime/failed-tries.ts";
 import type { Delivery, RunRecord } from "./outcome.ts";
 import { valueOf, type EventValue } from "../define/event.ts";
 import {
@@ -28,6 +29,8 @@ export interface CallTools {
   readonly errorCodes: ReadonlySet<string>;
   readonly keepMessages: boolean;
   readonly runSaga: RunSaga;
+  /** Logs a failed try with its label. */
+  readonly warn: PartContext["warn"];
   /** How long a call may take to return after its timeout. Undefined: no limit. */
   readonly graceMs: number | undefined;
 }
@@ -112,10 +115,14 @@ async function answerOf(tools: CallTools, request: Request, tx: unknown, call: C
       () => ({ part: "handler", name: handler.name, attempt: context.attempt, key: context.key }),
       () => handler.handle(event as never, context as never),
     );
-    const answer = readAnswer(handler, returned, role.kind === "act" ? role.step : undefined);
-    if (role.kind === "act" && run) role.saga.checkProcess(answer.event, run.processId);
-    const expired = call.stopReason === "deadline";
-    return { result: { ...answer, extras }, thrown: undefined, ...(expired && { expired }) };
+    const { kind, event: answer } = readAnswer(
+      handler,
+      returned,
+      role.kind === "act" ? role.step : undefined,
+    );
+    if (role.kind === "act" && run) role.saga.checkProcess(answer, run.processId);
+    const result = { kind, event: answer, extras };
+    return call.stopReason === "deadline" ? { result, expired: true } : { result };
   } catch (thrown) {
     return failed(tools, request, thrown, call.stopReason);
   }
@@ -128,8 +135,8 @@ function failed(
   reason: StopReason | undefined,
 ): Called {
   const result = failureOf(handler, delivery, thrown, reason, tools);
-  if (result && WaitLonger.waitOf(thrown) === undefined)
-    tellThrow(() => throwOf(handler, delivery, thrown, result));
+  if (result && WaitLonger.waitOf(thrown) === undefined && "error" in result)
+    reportFailedTry(tools.warn, failedTry(handler, delivery, thrown, result));
   return { result, thrown };
 }
 
@@ -153,7 +160,12 @@ function contextOf(
   };
 }
 
-function throwOf({ name }: AnyHandler, delivery: Delivery, error: unknown, result: HandlerResult): Throw {
+function failedTry(
+  { name }: AnyHandler,
+  delivery: Delivery,
+  error: unknown,
+  result: RetryResult | ExhaustedResult,
+): FailedTry {
   const { id, attempts: attempt } = delivery;
   return {
     part: "handler",
@@ -161,6 +173,7 @@ function throwOf({ name }: AnyHandler, delivery: Delivery, error: unknown, resul
     id,
     attempt,
     error,
+    label: result.error,
     waitMs: result.kind === "retry" ? result.waitMs : undefined,
   };
 }

@@ -93,8 +93,9 @@ export class EventEngine {
       own: options.sagaStore,
     });
     this.decider = new FlowDecider(registry, db.clock);
+    const warn: CallTools["warn"] = (fields, message) => options.warn(fields, message);
     const runSaga: CallTools["runSaga"] = (saga, input, id) => this.#runSaga(saga, input, id);
-    this.callTools = { clock: db.clock, errorCodes, keepMessages, graceMs, runSaga };
+    this.callTools = { clock: db.clock, errorCodes, keepMessages, graceMs, runSaga, warn };
     this.pool = new LeasePool<Delivery>({
       check: () => this.#warnOfOthers(),
       name: "events",

@@ -29,6 +29,7 @@ export class ClaimFailures {
     if (!(first instanceof AmendsError)) throw first;
     const duties = [...this.#errors.keys()].map(({ name }) => name);
     const message = `These duties could not claim work: ${duties.join(", ")}. The others went on. ${first.message}`;
-    throw new AmendsError(first.code, message, { ...first.details, duties }, { cause: first });
+    // The same cause: the message may say that the driver's words are there.
+    throw new AmendsError(first.code, message, { ...first.details, duties }, { cause: first.cause });
   }
 }

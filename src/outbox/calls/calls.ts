@@ -38,7 +38,7 @@ import { OutboxWriter } from "../outcome-writer.ts";
 import { encodeInput, type CallContext, type CallDefinition } from "./definition.ts";
 import { toCall, type CallEntry } from "./entry.ts";
 import { readCall, writeCall, type EnqueueOptions, type QueuedCall } from "./enqueue.ts";
-import { failureOf, labelOf, tellThrown, withMessage } from "../outcome.ts";
+import { failureOf, labelOf, reportFailure, withMessage } from "../outcome.ts";
 import { entryPool, runBatch, type ClaimedEntry } from "../entry-pool.ts";
 import { checkLimit, ENTRY_PLACE, type PageOptions } from "../read/entry-page.ts";
 import { abandonedRows } from "../read/list-queries.ts";
@@ -234,7 +234,14 @@ export class Calls<Tx = unknown> {
     );
     if (!ended) return;
     const { outcome, decision } = ended;
-    tellThrown("call", entry.name, entry, outcome, decision);
+    reportFailure(
+      (fields, message) => this.#host.warn(fields, message),
+      "call",
+      entry.name,
+      entry,
+      outcome,
+      decision,
+    );
     return this.#conclude(entry, lease, decision, this.#host.keepMessages ? outcome : undefined);
   }
 

@@ -9,6 +9,7 @@ import type { SagaOptions } from "./definition.ts";
 import type { TransactionKind } from "./transaction-kind.ts";
 import type { FallbackSettings } from "./fallback-steps.ts";
 import type { EventInterest } from "./wait-steps.ts";
+import type { AnySignal } from "./signal.ts";
 
 /** Where a step is added. */
 export interface Place {
@@ -42,6 +43,8 @@ export interface StepDefinition {
   readonly fallback?: FallbackSettings | undefined;
   /** The event that it waits for. */
   readonly interest?: EventInterest | undefined;
+  /** The signal that it waits for. */
+  readonly signal?: AnySignal | undefined;
 }
 
 const STEPS_MAX = 100;

@@ -58,7 +58,7 @@ export function readWaitFor(place: Place, name: string, options: unknown): StepD
     ...(timeout !== undefined && { limitMs: positiveMs(timeout, `${where}: timeout`) }),
     ...(onTimeout === "continue" && { goesOn: true }),
   };
-  return waitStep(place, name, wait, event && interestOf(event, given, bad));
+  return { ...waitStep(place, name, wait, event && interestOf(event, given, bad)), signal };
 }
 
 function interestOf(

@@ -60,6 +60,9 @@ export interface SagaHost {
 
   /** Everything that was sent to the saga so far, in its order. A line that takes one of them names it: once only. */
   arrivals(): Promise<readonly Arrival[]>;
+
+  /** Logs a failed try for operators: ids, names and labels. */
+  warn(fields: Readonly<Record<string, unknown>>, message: string): void;
 }
 
 /** Something that the host has under way. */

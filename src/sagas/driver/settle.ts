@@ -7,7 +7,7 @@ import type { Entry } from "../../core/saga/entry.ts";
 import { evolve } from "../../core/saga/evolve.ts";
 import { decide, next, type CallCommand } from "../../core/saga/interpreter.ts";
 import type { SagaState } from "../../core/saga/state.ts";
-import { tellThrow } from "../../runtime/throws.ts";
+import { reportFailedTry } from "../../runtime/failed-tries.ts";
 import type { CallResult, EndedCall, SagaHost, Lines, Recorded } from "./saga-host.ts";
 import { expired, factsOf, linesOf, wakeAfterMs } from "./lines.ts";
 import { OrphanedCalls } from "./orphaned-calls.ts";
@@ -54,14 +54,15 @@ function record(
   rest: BeginningRest | undefined,
 ): Promise<Recorded> {
   const recorded = host.record(linesFor(host, run, ended, decided, rest));
-  return ended.some(hasThrown) ? recorded.then((how) => tellAll(host, run, ended, decided, how)) : recorded;
+  return ended.some(hasFailed) ? recorded.then((how) => reportAll(host, run, ended, decided, how)) : recorded;
 }
 
-function hasThrown({ called }: Ended): boolean {
-  return "thrown" in called;
+/** An `err` is an answer of the step, not a failed try. */
+function hasFailed({ called: { outcome } }: Ended): boolean {
+  return outcome.kind === "failed" && outcome.failure.kind !== "err";
 }
 
-function tellAll(
+function reportAll(
   host: SagaHost,
   run: Run,
   ended: readonly Ended[],
@@ -70,7 +71,7 @@ function tellAll(
 ): Recorded {
   if (recorded === "changed" || recorded === "lost") return recorded;
   for (const one of ended)
-    if (hasThrown(one)) tellThrown(host, run, one.command, one.called, waits?.get(one.command));
+    if (hasFailed(one)) report(host, run, one.command, one.called, waits?.get(one.command));
   return recorded;
 }
 
@@ -152,26 +153,26 @@ export function successLines(host: SagaHost, run: Run, command: CallCommand, cal
   return linesOf(host, run, { entry, emissions: called.emissions });
 }
 
-/** For a developer who watches this process: what a call threw, which is stored nowhere. */
-function tellThrown(
+/** Reports what a call came to after its line is durable. */
+function report(
   host: SagaHost,
   run: Run,
   { step, attempt, kind }: CallCommand,
-  { thrown: error }: EndedCall,
+  called: EndedCall,
   waitMs: number | undefined,
 ): void {
-  tellThrow(() => {
-    // A saga that turns back now does not wait for the next try.
-    const turns = waitMs !== undefined && next(run.state, factsOf(host, run)).kind === "turn";
-    return {
-      part: "saga",
-      name: run.definition.name,
-      id: run.id,
-      step,
-      isUndo: kind === "undo",
-      attempt,
-      error,
-      waitMs: turns ? undefined : waitMs,
-    };
+  if (called.outcome.kind !== "failed") return;
+  // A saga that turns back now does not wait for the next try.
+  const turns = waitMs !== undefined && next(run.state, factsOf(host, run)).kind === "turn";
+  reportFailedTry((fields, message) => host.warn(fields, message), {
+    part: "saga",
+    name: run.definition.name,
+    id: run.id,
+    step,
+    isUndo: kind === "undo",
+    attempt,
+    label: called.outcome.failure.label,
+    waitMs: turns ? undefined : waitMs,
+    ...("thrown" in called && { error: called.thrown }),
   });
 }

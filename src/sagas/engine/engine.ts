@@ -31,7 +31,7 @@ import type { Departure } from "../driver/run.ts";
 
 export interface EngineOptions extends Pick<
   HostTools,
-  "clock" | "middleware" | "errorCodes" | "keepMessages" | "graceMs" | "newId" | "onRefused"
+  "clock" | "middleware" | "errorCodes" | "keepMessages" | "graceMs" | "newId" | "onRefused" | "warn"
 > {
   readonly journal: Journal;
   readonly database: Database | undefined;

@@ -21,6 +21,7 @@ import type { SagaHost, Lines, Pending, PendingCall, Recorded, StepSettings } fr
 import type { HostedCall } from "./hosted-call.ts";
 import { StepCalls, type StepCallTools } from "./step-calls.ts";
 import { Run, type Departure } from "../driver/run.ts";
+import type { PartContext } from "../../runtime/part.ts";
 import type { SagaEvents } from "./saga-events.ts";
 import { successLines } from "../driver/settle.ts";
 import { callStepInTransaction } from "./transactional.ts";
@@ -34,6 +35,8 @@ export interface HostTools extends StepCallTools {
   onRewound(host: JournalHost, foundVersion: number | undefined): void;
   /** The database refuses to record outcomes for a lasting reason, or no longer does. */
   readonly onRefused: (refused: RefusedWrites) => void;
+  /** Logs for operators: ids, names and labels. */
+  readonly warn: PartContext["warn"];
   isDraining(): boolean;
   /** A saga was given back and is due after this long. */
   dueIn(ms: number): void;
@@ -122,6 +125,10 @@ export class JournalHost implements SagaHost {
   get interruption(): "changed" | "lost" | undefined {
     if (this.lease.stopped === "lost") return "lost";
     return this.#isChanged ? "changed" : undefined;
+  }
+
+  warn(fields: Readonly<Record<string, unknown>>, message: string): void {
+    this.#tools.warn(fields, message);
   }
 
   settings(step: string): StepSettings {

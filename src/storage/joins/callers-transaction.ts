@@ -10,6 +10,7 @@ import type { Joins } from "./joins.ts";
 import type { Sql } from "../sql.ts";
 import { markTransaction, placeOf, readMark } from "./callers-queries.ts";
 import { carried } from "./carried-statement.ts";
+import { inTime } from "./in-time.ts";
 import { rowsOf } from "./joined-rows.ts";
 import { isDatabaseError } from "./wrapped-error.ts";
 
@@ -18,6 +19,8 @@ export interface CallerOptions<Tx> {
   /** The dialect whose parameters every client can carry. */
   readonly dialect: Dialect;
   readonly schema: string;
+  /** How long the check waits for the client. A client may never answer a transaction that has ended. */
+  readonly checkMs: number;
   /**
    * The database of Amends' own connections; undefined if that cannot be queried, or not without waiting for the caller.
    * `anew` queries again, because a restart changes the value.
@@ -76,15 +79,22 @@ export class CallerTransactions<Tx> {
   }
 
   async #check(tx: Tx, isOpen: boolean): Promise<void> {
-    const { joins, schema } = this.#options;
+    const { joins, checkMs } = this.#options;
     const origin = joins.origin?.(tx) ?? (tx as object);
     if (isOpen && this.#known.has(origin)) return;
+    const place = await inTime(this.#probe(tx, isOpen), checkMs, () => unanswered(joins.client, checkMs));
+    if (this.#known.has(origin)) return;
+    await this.#checkPlace(place);
+    this.#known.add(origin);
+  }
+
+  /** The database of the transaction, once the transaction is known to be open. */
+  async #probe(tx: Tx, isOpen: boolean): Promise<unknown> {
+    const { schema } = this.#options;
     const mark = String(++this.#probes);
     const [row] = await this.#first(tx, isOpen ? placeOf(schema) : markTransaction(schema, mark));
     if (!isOpen) await this.#checkOpen(tx, mark);
-    if (this.#known.has(origin)) return;
-    await this.#checkPlace(row?.["place"]);
-    this.#known.add(origin);
+    return row?.["place"];
   }
 
   /** The first statement. If the client itself refuses it, the transaction has ended. */
@@ -134,5 +144,12 @@ export function noTransaction(client: string, cause?: unknown): AmendsError {
     `The ${client} client given as \`tx\` has no open transaction. Begin one first. Nothing was written.`,
     {},
     { cause },
+  );
+}
+
+function unanswered(client: string, ms: number): AmendsError {
+  return new AmendsError(
+    "NEEDS_TRANSACTION",
+    `The ${client} transaction given as \`tx\` did not answer within ${ms} ms: it has ended, or its connection is lost. Begin one first. Nothing was written.`,
   );
 }

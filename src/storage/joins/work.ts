@@ -1,20 +1,70 @@
 /**
  * Database work that is written once and runs in either kind of a caller's transaction, asynchronous or synchronous: it
- * yields its statements and receives their rows.
+ * yields its statements and receives their rows. The error of a statement is thrown inside the work, which may catch it.
  */
+import { AmendsError } from "../../core/errors.ts";
 import type { Row, Session, SyncSession } from "../database.ts";
 import type { Sql } from "../sql.ts";
 
-export type Work<T> = Generator<Sql, T, readonly Row[]>;
+export type Work<T> = Generator<Sql | ForeignCall, T, readonly Row[]>;
 
-export async function perform<T>(session: Pick<Session, "query">, work: Work<T>): Promise<T> {
+/** A call of application code that writes with a session of its own accord, such as an audit sink. */
+export interface ForeignCall {
+  /** What is called, as a refusal names it: "The audit sink". */
+  readonly name: string;
+  call(session: Session): Promise<void>;
+  /** The same as work, if it needs no waiting. */
+  readonly work?: (() => Work<void>) | undefined;
+}
+
+export async function perform<T>(session: Session, work: Work<T>): Promise<T> {
   let step = work.next();
-  while (step.done !== true) step = work.next(await session.query(step.value));
+  while (step.done !== true) {
+    let rows: readonly Row[];
+    try {
+      rows = await answer(session, step.value);
+    } catch (error) {
+      step = work.throw(error);
+      continue;
+    }
+    step = work.next(rows);
+  }
   return step.value;
 }
 
-export function performNow<T>(session: Pick<SyncSession, "query">, work: Work<T>): T {
+async function answer(session: Session, asked: Sql | ForeignCall): Promise<readonly Row[]> {
+  if (!isCall(asked)) return session.query(asked);
+  await asked.call(session);
+  return [];
+}
+
+export function performNow<T>(session: SyncSession, work: Work<T>): T {
   let step = work.next();
-  while (step.done !== true) step = work.next(session.query(step.value));
+  while (step.done !== true) {
+    let rows: readonly Row[];
+    try {
+      rows = answerNow(session, step.value);
+    } catch (error) {
+      step = work.throw(error);
+      continue;
+    }
+    step = work.next(rows);
+  }
   return step.value;
+}
+
+function answerNow(session: SyncSession, asked: Sql | ForeignCall): readonly Row[] {
+  if (!isCall(asked)) return session.query(asked);
+  if (!asked.work) {
+    throw new AmendsError(
+      "NOT_SUPPORTED",
+      `${asked.name} is asynchronous, and a synchronous transaction cannot wait for it. Use the operation without \`sync\`, in a transaction that you begin by hand. Nothing was written.`,
+    );
+  }
+  performNow(session, asked.work());
+  return [];
+}
+
+function isCall(asked: Sql | ForeignCall): asked is ForeignCall {
+  return "call" in asked;
 }

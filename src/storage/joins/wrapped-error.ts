@@ -1,12 +1,14 @@
 /**
  * The database's error inside the error of a client. Clients wrap it: in `cause` (Drizzle, MikroORM), `driverError`
- * (TypeORM), `parent` (Sequelize), `meta.driverAdapterError` and `originalCode` (Prisma).
+ * (TypeORM), `parent` (Sequelize), `meta.driverAdapterError` and `originalCode` (Prisma). Bun has the SQLSTATE in `errno`.
  */
 const PLACES = ["cause", "driverError", "parent", "original", "meta", "driverAdapterError"] as const;
 const DEPTH_MAX = 6;
 const SQLSTATE = /^[0-9A-DF-Z][0-9A-Z]{4}$/;
 /** Prisma's own codes have the form of a SQLSTATE. */
 const PRISMA = /^P\d{4}$/;
+/** Bun's own codes for what the network reported. */
+const BUN_NETWORK = "ERR_POSTGRES_CONNECTION_";
 
 /** The innermost error that a SQLSTATE or a network code names; the error itself if there is none. */
 export function unwrapped(error: unknown): unknown {
@@ -34,11 +36,12 @@ function find(error: unknown, depth: number): unknown {
     if (inner !== undefined) return inner;
   }
   if (isDatabaseCode(found["code"])) return error;
-  const { originalCode, originalMessage } = found;
+  const { originalCode, originalMessage, errno, message } = found;
+  if (isDatabaseCode(errno)) return { ...found, code: errno, message };
   return isDatabaseCode(originalCode) ? { code: originalCode, message: originalMessage } : undefined;
 }
 
 function isDatabaseCode(code: unknown): boolean {
   if (typeof code !== "string" || PRISMA.test(code)) return false;
-  return SQLSTATE.test(code) || /^E[A-Z]+$/.test(code);
+  return SQLSTATE.test(code) || /^E[A-Z]+$/.test(code) || code.startsWith(BUN_NETWORK);
 }

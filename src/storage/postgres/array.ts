@@ -4,6 +4,7 @@
  */
 import { Buffer } from "node:buffer";
 import type { FieldType } from "../column.ts";
+import type { ArrayFormat } from "./rows.ts";
 
 const TYPE_IDS: Readonly<Record<FieldType, number>> = {
   uuid: 2950,
@@ -19,33 +20,53 @@ let scratch = Buffer.allocUnsafe(65_536);
 const SCRATCH_KEPT_MAX = 4_194_304;
 let at = 0;
 
-/** Encodes one value of each object, reading it while writing. */
-export function arrayOf<From>(
-  type: FieldType,
-  from: readonly From[],
-  valueOf: (one: From) => unknown,
-): Buffer {
+/** The place of the number of elements, behind the dimensions, the flag of nulls and the type. */
+const COUNT_AT = 12;
+
+/** Encodes one value of each object, reading it while writing. Nulls at the end are left out. */
+function arrayOf<From>(type: FieldType, from: readonly From[], valueOf: (one: From) => unknown): Buffer {
   at = 0;
   const write = WRITERS[type];
   reserve(20);
-  putInt(from.length === 0 ? 0 : 1); // dimensions
+  putInt(1); // dimensions
   putInt(1); // has nulls
   putInt(TYPE_IDS[type]);
-  if (from.length > 0) {
-    putInt(from.length);
-    putInt(1); // the first index
-  }
+  putInt(from.length);
+  putInt(1); // the first index
+  let end = at;
+  let nulls = 0;
   for (const one of from) {
     const value = valueOf(one);
     if (value === undefined || value === null) {
       reserve(4);
       putInt(NULL_LENGTH);
-    } else write(value);
+      nulls++;
+    } else {
+      write(value);
+      end = at;
+      nulls = 0;
+    }
   }
-  const array = Buffer.from(scratch.subarray(0, at));
+  if (nulls === from.length) return EMPTY[type];
+  if (nulls > 0) {
+    at = COUNT_AT;
+    putInt(from.length - nulls);
+  }
+  const array = Buffer.from(scratch.subarray(0, end));
   if (scratch.length > SCRATCH_KEPT_MAX) scratch = Buffer.allocUnsafe(65_536);
   return array;
 }
+
+export const BINARY_ARRAYS: ArrayFormat = { encode: arrayOf, around: (type) => ["", `::${type}[]`] };
+
+/** An array without dimensions, flag and elements. */
+const EMPTY = Object.fromEntries(
+  Object.entries(TYPE_IDS).map(([type, id]) => {
+    const empty = Buffer.alloc(COUNT_AT);
+    empty.writeInt32BE(id, 8);
+    return [type, empty];
+  }),
+) as Record<FieldType, Buffer>;
 
 function reserve(bytes: number): void {
   if (at + bytes <= scratch.length) return;

@@ -82,6 +82,7 @@ export class PostgresDatabase<Tx = ClientBase> implements Database<Tx> {
       joins: options.joins ?? (pgJoins as unknown as Joins<Tx>),
       dialect: options.joinedDialect,
       schema: options.schema,
+      checkMs: options.callMs,
       ownPlace: (anew) => this.#ownPlace(anew),
     });
   }

@@ -2,9 +2,9 @@
 import type { Clock } from "../clock.ts";
 import type { Dialect } from "../database.ts";
 import { raw, sql } from "../sql.ts";
-import { arrayOf } from "./array.ts";
-import { unnest, type EncodeArray } from "./rows.ts";
-import { textArrayOf } from "./text-array.ts";
+import { BINARY_ARRAYS } from "./array.ts";
+import { unnest, type ArrayFormat } from "./rows.ts";
+import { TEXT_ARRAYS } from "./text-array.ts";
 import { trouble, violation } from "./trouble.ts";
 import { unwrapped } from "../joins/wrapped-error.ts";
 
@@ -12,12 +12,12 @@ export const CHANNEL = "amends";
 
 /** For Amends' own connections. */
 export function postgresDialect(schema: string, clock: Clock, notices: boolean): Dialect {
-  return dialectWith(arrayOf, schema, clock, notices);
+  return dialectWith(BINARY_ARRAYS, schema, clock, notices);
 }
 
 /** For a caller's transaction, with parameters that every client can carry. */
 export function joinedDialect(schema: string, clock: Clock, notices: boolean): Dialect {
-  return withWrappedErrors(dialectWith(textArrayOf, schema, clock, notices));
+  return withWrappedErrors(dialectWith(TEXT_ARRAYS, schema, clock, notices));
 }
 
 /** Also for Amends' own work if its transactional steps run in transactions of another client. */
@@ -29,7 +29,7 @@ export function withWrappedErrors(dialect: Dialect): Dialect {
   };
 }
 
-function dialectWith(encode: EncodeArray, schema: string, clock: Clock, notices: boolean): Dialect {
+function dialectWith(format: ArrayFormat, schema: string, clock: Clock, notices: boolean): Dialect {
   const now = clock.virtualNowMs;
   return {
     name: "postgres",
@@ -40,9 +40,11 @@ function dialectWith(encode: EncodeArray, schema: string, clock: Clock, notices:
     instantOf: (ms) => sql`to_timestamp(${ms}::float8 / 1000)`,
     epochMs: (instant) => sql`(date_part('epoch', ${instant}) * 1000)`,
     forUpdateOf: (alias, wait) => raw(`for update of ${alias}${wait === undefined ? "" : ` ${wait}`}`),
-    rows: (fields, from) => unnest(encode, fields, from),
-    among: (column, values, type = "text") =>
-      sql`${column} = any(${encode(type, values, itself)}::${raw(type)}[])`,
+    rows: (fields, from) => unnest(format, fields, from),
+    among(column, values, type = "text") {
+      const [before, after] = format.around(type);
+      return sql`${column} = any(${raw(before)}${format.encode(type, values, itself)}${raw(after)})`;
+    },
     // The function itself returns void, which not every client can read.
     notify: () => (notices ? sql`select 1 from pg_notify(${`${CHANNEL}:${schema}`}, '')` : undefined),
     trouble,

@@ -5,25 +5,38 @@ import type { FieldType } from "../column.ts";
 import type { Fields, Form, NamedField } from "../fields.ts";
 import { literals, Sql } from "../sql.ts";
 
-/** Encodes one value of each object as an array of PostgreSQL. */
-export type EncodeArray = <From>(
-  type: FieldType,
-  from: readonly From[],
-  valueOf: (one: From) => unknown,
-) => unknown;
+/** How one parameter holds a whole column. */
+export interface ArrayFormat {
+  /**
+   * Encodes one value of each object. Nulls at the end are left out: `unnest` fills shorter arrays with nulls.
+   */
+  readonly encode: <From>(type: FieldType, from: readonly From[], valueOf: (one: From) => unknown) => unknown;
+  /** The text around the parameter that makes an array of it. */
+  readonly around: (type: FieldType) => Around;
+}
 
-export function unnest<From>(encode: EncodeArray, fields: Fields<From>, from: readonly From[]): Sql {
+type Around = readonly [before: string, after: string];
+
+export function unnest<From>(format: ArrayFormat, fields: Fields<From>, from: readonly From[]): Sql {
   const form = fields.formOf(from);
-  const { lone, many } = textsOf(fields, form);
+  const { lone, many } = textsOf(format, fields, form);
   const [first] = from as readonly [From];
   if (from.length === 1)
     return new Sql(
       lone.strings,
       lone.sent.map(({ value }) => value(first) ?? null),
     );
+  checkLength(form, from);
   const values: unknown[] = form.once.map(({ value }) => value(first) ?? null);
-  for (const { type, value } of form.sent) values.push(encode(type, from, value));
+  for (const { type, value } of form.sent) values.push(format.encode(type, from, value));
   return new Sql(many, values);
+}
+
+/** One column has a value in the last row, so that its array is as long as the relation. */
+function checkLength<From>({ sent }: Form<From>, from: readonly From[]): void {
+  const last = from.at(-1);
+  if (last === undefined || sent.some(({ value }) => (value(last) ?? null) !== null)) return;
+  throw new TypeError("amends: the last row that is sent has no value");
 }
 
 /** The text around the parameters of one form. */
@@ -33,17 +46,23 @@ interface Texts<From> {
   readonly many: readonly string[];
 }
 
-const cached = new WeakMap<object, unknown>();
+const cached = new WeakMap<ArrayFormat, WeakMap<object, unknown>>();
 
 /** Built once, because it is the same for every statement. */
-function textsOf<From>({ all }: Fields<From>, form: Form<From>): Texts<From> {
-  const known = cached.get(form) as Texts<From> | undefined;
+function textsOf<From>(format: ArrayFormat, { all }: Fields<From>, form: Form<From>): Texts<From> {
+  let ofFormat = cached.get(format);
+  if (!ofFormat) cached.set(format, (ofFormat = new WeakMap()));
+  const known = ofFormat.get(form) as Texts<From> | undefined;
   if (known) return known;
   const { once, sent } = form;
   const single = all.filter((field) => once.includes(field) || sent.includes(field));
-  const lone = { strings: relation(all, { once: [], sent: single }, ["(values (", "))"], ""), sent: single };
-  const made = { lone, many: relation(all, form, ["unnest(", ")"], "[]") };
-  cached.set(form, made);
+  const plain = (type: FieldType): Around => ["", `::${type}`];
+  const lone = {
+    strings: relation(all, { once: [], sent: single }, ["(values (", plain, "))"]),
+    sent: single,
+  };
+  const made = { lone, many: relation(all, form, ["unnest(", format.around, ")"]) };
+  ofFormat.set(form, made);
   return made;
 }
 
@@ -51,14 +70,16 @@ function textsOf<From>({ all }: Fields<From>, form: Form<From>): Texts<From> {
 function relation<From>(
   all: readonly NamedField<From>[],
   { once, sent }: Form<From>,
-  [open, close]: readonly [string, string],
-  suffix: string,
+  [open, around, close]: readonly [string, (type: FieldType) => Around, string],
 ): readonly string[] {
   const names = sent.map(({ name }) => name).join(", ");
-  const from = [
-    open,
-    ...sent.map(({ type }, index) => `::${type}${suffix}${index < sent.length - 1 ? ", " : close}`),
-  ];
+  const from = [open];
+  for (const [index, { type }] of sent.entries()) {
+    const [before, after] = around(type);
+    append(from, `${index === 0 ? "" : ", "}${before}`);
+    from.push(after);
+  }
+  append(from, close);
   if (sent.length === all.length) return withEnd(from, ` as r(${names})`);
   const strings = ["(select "];
   for (const [index, field] of all.entries()) {

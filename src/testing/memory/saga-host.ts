@@ -52,6 +52,9 @@ export class MemoryHost implements SagaHost {
     return this.#saga.version === this.#version ? undefined : "changed";
   }
 
+  /** A host in memory has no log. */
+  warn(): void {}
+
   settings(step: string): StepSettings {
     return this.run.step(step);
   }

@@ -59,6 +59,7 @@ export class MemoryProcess extends Mortality {
       record: (lines) => this.whileAlive(() => host.record(lines), true),
       reread: () => this.whileAlive(() => host.reread()),
       arrivals: () => this.whileAlive(() => host.arrivals()),
+      warn: () => undefined,
     };
   }
 }

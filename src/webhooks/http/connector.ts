@@ -139,7 +139,7 @@ export class Connector {
       rejectUnauthorized: true,
     });
     attempt.socket = socket;
-    socket.on("error", (error) => finish(new Trouble(phaseCode(attempt.phase, error)), null));
+    socket.on("error", (error: Error) => finish(new Trouble(phaseCode(attempt.phase, error)), null));
     socket.once("secureConnect", () => finish(null, passContinue(socket)));
   }
 }

@@ -18,6 +18,7 @@ import { readHeaders } from "./headers.ts";
 import { describeAnswer, first, type SendResponse } from "./response.ts";
 import { signMessage, type WebhookHeaders } from "./signature.ts";
 import { readSecret, type AnySecret } from "./secret.ts";
+import type { ErrorCode } from "../../core/delivery/error-code.ts";
 import { readTarget, targetError, type Target, type TargetPolicy, type TargetRefusal } from "./target.ts";
 
 /** Which addresses a sender may call, and how. */
@@ -176,7 +177,7 @@ class HttpSender implements Sender {
     const startedMs = this.#clock.monotonicMs();
     const outcome = await this.#begin(request);
     const durationMs = Math.round(this.#clock.monotonicMs() - startedMs);
-    if (typeof outcome === "string") return { ok: false, code: outcome, durationMs };
+    if (typeof outcome === "string") return { ok: false, code: outcome satisfies ErrorCode, durationMs };
     const { status } = outcome;
     const { ok, code, gone } = statusMeaning(status);
     const response = describeAnswer(outcome);
@@ -213,7 +214,7 @@ class HttpSender implements Sender {
   }
 
   /** The response, or the label of the failure. */
-  #begin(request: SendRequest): Promise<Answer | string> | string {
+  #begin(request: SendRequest): Promise<Answer | ErrorCode> | ErrorCode {
     try {
       if (this.#closed) return "closed";
       const target = this.#targets.get(request.url);

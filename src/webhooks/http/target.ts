@@ -5,6 +5,7 @@
 import { isIP } from "node:net";
 import { AmendsError } from "../../core/errors.ts";
 import { mayCall, type OpenNetworks } from "./address.ts";
+import type { ErrorCode } from "../../core/delivery/error-code.ts";
 
 export interface TargetPolicy {
   readonly http: boolean;
@@ -19,12 +20,11 @@ export interface Target {
   readonly path: string;
 }
 
-export type TargetRefusal =
-  | "url_invalid"
-  | "scheme_refused"
-  | "credentials_refused"
-  | "port_refused"
-  | "address_refused";
+/** They are stored as error codes of attempts, too: a URL was allowed once, and the policy has changed since. */
+export type TargetRefusal = Extract<
+  ErrorCode,
+  "url_invalid" | "scheme_refused" | "credentials_refused" | "port_refused" | "address_refused"
+>;
 
 const URL_MAX = 2_048;
 

@@ -16,7 +16,6 @@ export const onPostgresJs: TestClient = testClient<TransactionSql>("postgres.js"
     async roots() {
       const reserved = await sql.reserve();
       reserved.release();
-      // It never answers a statement of a transaction that has ended.
       return { sql, reserved };
     },
     close: () => sql.end(),
