@@ -86,7 +86,7 @@ function errorsPage(sources) {
 export function errorCodes(sources) {
   const source = sourceOf(sources, CODES_FILE);
   return [...source.text.matchAll(/\| "([A-Z_]+)"/g)].map(({ 1: code = "", index }) => {
-    const [, means = "", remedy = ""] = /^(.+?[.:])\s+(.+)$/s.exec(docBefore(source, index)) ?? [];
+    const [, means = "", remedy = ""] = /^(.+?\.)\s+(.+)$/s.exec(docBefore(source, index)) ?? [];
     if (remedy === "")
       throw new Error(
         `${CODES_FILE}: ${code} needs a comment of two sentences: what happened, and what to do.`,

@@ -9,6 +9,14 @@ import { refuseUnknown } from "../core/options.ts";
 import { sleep, within, type Clock } from "../storage/clock.ts";
 import { chooseDuties, type Duty } from "../runtime/duty.ts";
 import { BEAT_MS, type Presence } from "../runtime/presence/presence.ts";
+import {
+  STOPPING,
+  STUCK_AFTER,
+  workerCheck,
+  workerReadiness,
+  type Readiness,
+  type WorkerReadiness,
+} from "./health/readiness.ts";
 import { ClaimFailures } from "./budget/claim-failures.ts";
 import { Budget, BudgetedWork, type RunReport } from "./budget/run-within.ts";
 import { DutyLoop, healthOf, type LoopTools, type WorkerHealth } from "../runtime/loop.ts";
@@ -57,6 +65,8 @@ export interface WorkerTools {
   readonly nextDueMs: (() => Promise<number | undefined>) | undefined;
   /** Warns of sagas' steps that may take longer than a run with a budget has for work. */
   readonly warnOfLongSteps: (workMs: number) => void;
+  /** What `ready` asks the database; undefined without a database. */
+  readonly readiness: Readiness | undefined;
   /** Records that this worker runs; undefined without a database. */
   readonly presence: Pick<Presence, "seen" | "stopped"> | undefined;
   listen: ((onNotice: () => void) => () => void) | undefined;
@@ -78,6 +88,8 @@ export class Worker {
   readonly #pollMs: number;
   readonly #only: readonly string[] | undefined;
   #stopping: AbortController | undefined;
+  /** Calls may still finish; nothing more is claimed. */
+  #isStopping = false;
   #loops: readonly DutyLoop[] = [];
   #unlisten: (() => void) | undefined;
   #running: Promise<unknown> | undefined;
@@ -108,6 +120,23 @@ export class Worker {
     if (!this.#stopping) return undefined;
     const loops = this.#loops.map(({ health }) => health);
     return healthOf(loops, this.#tools.clock.monotonicMs());
+  }
+
+  /**
+   * Whether the worker makes progress, for the readiness probe of a service: the database answers within 2 seconds and
+   * accepts writes, no due work waits for too long, and the worker claims. It is not ready before `start` and after `stop`
+   * has begun. It does not throw if the database cannot be reached. `stuckAfter` is how long due work may wait, and how long
+   * ago the worker may have looked for work. Default: 5m.
+   */
+  async ready(options: { readonly stuckAfter?: Duration } = {}): Promise<WorkerReadiness> {
+    refuseUnknown(options, ["stuckAfter"], "A worker's ready");
+    const stuckAfterMs = positiveMs(options.stuckAfter ?? STUCK_AFTER, "stuckAfter");
+    if (this.#isStopping) return STOPPING;
+    const { readiness } = this.#tools;
+    const found = await (readiness
+      ? readiness.look(stuckAfterMs, () => this.health)
+      : { workers: null, checks: this.health ? [workerCheck(this.health, stuckAfterMs)] : [] });
+    return this.#isStopping ? STOPPING : workerReadiness(found);
   }
 
   /** Checks the database, then works until it is stopped. Throws `NOT_ALLOWED_NOW` if it is already started. */
@@ -141,6 +170,7 @@ export class Worker {
     if (this.#once) await this.#drain(deadlineMs);
     const stopping = this.#stopping;
     if (!stopping) return;
+    this.#isStopping = true;
     // Leases are still renewed while calls finish; only claiming has ended.
     await this.#drain(deadlineMs).finally(() => stopping.abort());
     // A claim that was under way at the stop may have returned work: it is released as well. A claim that hangs (a
@@ -149,6 +179,7 @@ export class Worker {
     this.#unlisten?.();
     this.#unlisten = undefined;
     this.#stopping = undefined;
+    this.#isStopping = false;
   }
 
   /**

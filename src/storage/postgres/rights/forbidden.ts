@@ -32,8 +32,11 @@ async function tell(db: Asked, kind: string, name: string): Promise<string | und
   const [row] = await db.query(sql`select current_user::text as login`);
   const login = String(row?.["login"]);
   const grants = `\`amends migrate --print-grants ${login}\` prints the grants.`;
-  if (kind === "database")
-    return `The login "${login}" may not create the schema ${schema}. Let a role that may run: create schema ${schema} authorization "${login}"`;
+  if (kind === "database") {
+    const run = `Run \`amends migrate\` as the owner, then grant this login its rights: \`amends migrate --print-grants ${login}\`.`;
+    const owned = `Only a login that shall own the tables needs: create schema ${schema} authorization "${login}"`;
+    return `There is no schema ${schema}, and the login "${login}" may not create it. ${run} ${owned}`;
+  }
   if (kind === "schema") return `The login "${login}" lacks usage or create on the schema ${name}. ${grants}`;
   if (kind === "") return undefined;
   const missing = await missingOn(db, name);
