@@ -114,7 +114,9 @@ function sourceOf(sources, file) {
 
 /** @param {string} text */
 function cell(text) {
-  return text.replaceAll("|", "\\|").replaceAll(/<(?=[a-z/])/gi, "&lt;");
+  // Between backticks, Markdown shows an entity as it is written.
+  const parts = text.replaceAll("|", "\\|").split(/(`[^`]*`)/);
+  return parts.map((part, at) => (at % 2 === 1 ? part : part.replaceAll(/<(?=[a-z/])/gi, "&lt;"))).join("");
 }
 
 if (isMain(import.meta.url)) {

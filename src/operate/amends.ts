@@ -53,6 +53,7 @@ import {
   type Parts,
   type SagaTools,
 } from "./parts.ts";
+import { LongSteps } from "./budget/long-steps.ts";
 import { nextDueMs } from "./budget/next-due.ts";
 import { Readiness } from "./health/readiness.ts";
 import type { Retention } from "./retention/retention.ts";
@@ -81,6 +82,7 @@ export class Amends<Tx = unknown, Category extends string = string> {
   readonly #closing: AbortController = new AbortController();
   readonly #workers: Set<Worker> = new Set();
   readonly #lookout: WorkerLookout | undefined;
+  readonly #longSteps: LongSteps;
 
   constructor(options: DatabaseOptions<Tx, Category> | StorageOptions) {
     checkOptions(options);
@@ -101,6 +103,7 @@ export class Amends<Tx = unknown, Category extends string = string> {
     });
     const sagas = buildSagaParts(options, this.#context, this.#notices);
     this.#registry = sagas.registry;
+    this.#longSteps = new LongSteps(() => this.#registry.all, this.#notices);
     this.#journal = sagas.journal;
     this.#engine = sagas.engine;
     this.#operators = sagas.operators;
@@ -240,6 +243,7 @@ export class Amends<Tx = unknown, Category extends string = string> {
         readiness: database && new Readiness(database),
         presence: database && new Presence(database, this.#context.owner),
         nextDueMs: database && (() => nextDueMs(retrying(database))),
+        warnOfLongSteps: (workMs) => this.#longSteps.warn(workMs),
         listen: database?.listen && ((onNotice) => database.listen?.(onNotice) ?? (() => undefined)),
       },
       options,

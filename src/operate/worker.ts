@@ -63,6 +63,8 @@ export interface WorkerTools {
   check(duties: readonly Duty[]): Promise<void>;
   /** When work of any part becomes due next, in milliseconds since the epoch; undefined without a database. */
   readonly nextDueMs: (() => Promise<number | undefined>) | undefined;
+  /** Warns of sagas' steps that may take longer than a run with a budget has for work. */
+  readonly warnOfLongSteps: (workMs: number) => void;
   /** What `ready` asks the database; undefined without a database. */
   readonly readiness: Readiness | undefined;
   /** Records that this worker runs; undefined without a database. */
@@ -219,10 +221,11 @@ export class Worker {
   }
 
   #runWithin(budgetMs: number): Promise<RunReport> {
-    const { clock, nextDueMs } = this.#tools;
+    const { clock, nextDueMs, warnOfLongSteps } = this.#tools;
     const budget = new Budget(clock, budgetMs);
     return this.#renewingMeanwhile((loops) => {
       const duties = loops.map(({ duty }) => [duty, this.#capacityOf(duty)] as const);
+      if (loops.some(({ duty }) => duty.name === "sagas")) warnOfLongSteps(budget.work.ms);
       return new BudgetedWork(budget, duties).run(nextDueMs);
     }, budget);
   }
@@ -256,7 +259,7 @@ export class Worker {
     await inTime(this.#tools.check(duties));
     const tools = { clock, owner, pollMs: this.#pollMs, watch };
     this.#loops = duties.map((duty) => new DutyLoop(duty, tools));
-    await inTime(this.#record(() => this.#tools.presence?.seen()));
+    await inTime(this.#record(() => this.#tools.presence?.seen(this.#stopping === undefined)));
     return this.#loops;
   }
 
@@ -269,7 +272,7 @@ export class Worker {
   async #beating(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await sleep(this.#tools.clock, BEAT_MS, signal);
-      if (!signal.aborted) await this.#record(() => this.#tools.presence?.seen());
+      if (!signal.aborted) await this.#record(() => this.#tools.presence?.seen(false));
     }
   }
 

@@ -98,7 +98,8 @@ interface Heard {
 function listening(): Heard {
   const trouble: string[] = [];
   const note: Logger["error"] = (fields, message) => {
-    if (!/has stalled|dead letters|a try failed/.test(message)) trouble.push(`${message} ${JSON.stringify(fields)}`);
+    if (!/has stalled|dead letters|a try failed/.test(message))
+      trouble.push(`${message} ${JSON.stringify(fields)}`);
   };
   return { trouble, logger: { info: () => undefined, warn: note, error: note } };
 }

@@ -26,6 +26,8 @@ export interface Found {
   readonly workers: number | null;
   /** How long ago the most silent of these workers was last heard; null if none runs. */
   readonly silentMs: number | null;
+  /** How long ago a run of `runOnce` last began, as from a cron job; null if a worker was seen later. */
+  readonly runMsAgo: number | null;
   readonly checks: readonly ReadinessCheck[];
 }
 
@@ -67,7 +69,7 @@ export class Readiness {
     try {
       const writable = await isWritable(db);
       const ages = await dueAges(db);
-      const { running, silentMs = null } = await workersOf(db);
+      const { running, silentMs = null, runMsAgo = null } = await workersOf(db);
       const trusted = db.access?.trustsServer === true ? ', with fsync off (`durability: "server"`)' : "";
       const detail = writable ? `the database accepts writes${trusted}` : "the database is read-only";
       return (stuckAfterMs) => {
@@ -77,7 +79,8 @@ export class Readiness {
           ok: ageMs < stuckAfterMs,
           detail: `the oldest has waited for ${duration(ageMs)}`,
         }));
-        return { workers: running, silentMs, checks: [{ name: "database", ok: writable, detail }, ...due] };
+        const checks = [{ name: "database", ok: writable, detail }, ...due];
+        return { workers: running, silentMs, runMsAgo, checks };
       };
     } catch {
       return () => noAnswer("the database does not answer");
@@ -100,7 +103,7 @@ function notReady(detail: string): ReadinessCheck {
 }
 
 function noAnswer(detail: string): Found {
-  return { workers: null, silentMs: null, checks: [{ name: "database", ok: false, detail }] };
+  return { workers: null, silentMs: null, runMsAgo: null, checks: [{ name: "database", ok: false, detail }] };
 }
 
 export function workerCheck(

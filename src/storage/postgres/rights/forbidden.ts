@@ -21,7 +21,7 @@ export async function forbidden(
   const [said, kind = "", name = ""] = DENIED.exec(String((error as { message?: unknown }).message)) ?? [];
   const asked = dialect.name === "postgres" && query ? (db as Asked) : undefined;
   const told = asked && (await tell(asked, kind, name).catch(() => undefined));
-  if (told === undefined) return refusal(dialect.name, "DATABASE_FORBIDDEN", error);
+  if (told === undefined) return refusal({ dialect }, "DATABASE_FORBIDDEN", error);
   const facts = factsOf(error);
   const message = `${told} (SQLSTATE ${facts.cause}, ${said})`;
   return new AmendsError("DATABASE_FORBIDDEN", message, { ...facts }, { cause: error });
