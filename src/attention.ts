@@ -19,6 +19,7 @@ export {
   type StalledSagaItem,
   type UnservedKindItem,
 } from "./attention/item.ts";
+export { type SubscriptionBrief } from "./webhooks/read/subscription-brief.ts";
 export { type AttentionCounts } from "./attention/count.ts";
 export { type AttentionOptions, type AttentionPage } from "./attention/list.ts";
 export { type Count } from "./core/count.ts";

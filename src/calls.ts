@@ -9,4 +9,5 @@ export {
 } from "./outbox/calls/definition.ts";
 export { type CallEntry } from "./outbox/calls/entry.ts";
 export { type PageOptions } from "./outbox/read/entry-page.ts";
+export { type Verification } from "./core/outbox/entry.ts";
 export { type OutboxStatus } from "./core/outbox/machine.ts";

@@ -7,6 +7,8 @@ export {
   type DataMapJson,
   type ErasedColumn,
   type LegalRetention,
+  type MappedReach,
+  type MappedTable,
   type PersonalColumn,
   type RetainedColumn,
   type Strategy,
@@ -32,6 +34,7 @@ export {
   type OutboxEntry,
   type OutboxOperation,
   type SubjectRef,
+  type Verification,
 } from "./core/outbox/entry.ts";
 export { type OutboxStatus } from "./core/outbox/machine.ts";
 export {
@@ -76,4 +79,9 @@ export { type HttpAddress } from "./resolvers/http-address.ts";
 export { type HttpReply } from "./resolvers/http-exchange.ts";
 export { type HttpOutcome, type HttpStatuses } from "./resolvers/http-outcome.ts";
 export { stripeResolver, type StripeResolverOptions } from "./resolvers/stripe.ts";
-export { type StripeClient, type StripeField } from "./resolvers/stripe-client.ts";
+export {
+  type StripeAddress,
+  type StripeClient,
+  type StripeCustomer,
+  type StripeField,
+} from "./resolvers/stripe-client.ts";

@@ -15,14 +15,22 @@ export {
   EventHandler,
   handler,
   type AnyHandler,
+  type Answer,
   type EventHandlerOptions,
   type Handler,
   type HandlerContext,
   type HandlerOptions,
   type HandlerOutbox,
 } from "./events/define/handler.ts";
+export { type IdOf } from "./events/define/chain.ts";
 export { SagaStep, step, type SagaStepOptions } from "./events/define/saga-step.ts";
-export { eventSaga, SagaDef, type EventSagaOptions, type IdSerialisation } from "./events/define/saga-def.ts";
+export {
+  eventSaga,
+  SagaDef,
+  type AnySagaDef,
+  type EventSagaOptions,
+  type IdSerialisation,
+} from "./events/define/saga-def.ts";
 export {
   buildHandlerSagaMapping,
   SagaRegistry,
@@ -41,10 +49,11 @@ export { SagaContractViolation } from "./events/define/violation.ts";
 export { err, ok, type Err, type Ok, type Result } from "./core/result.ts";
 export { type FlowFailure } from "./core/flow/state.ts";
 export { type FlowStatus, type FlowStatus as SagaStatus } from "./core/flow/machine.ts";
+export { type RetryPolicy } from "./core/backoff.ts";
 export { SagaConcurrencyError } from "./core/errors.ts";
 export { type PublishOptions } from "./runtime/part.ts";
 export { EventFlow } from "./events/flow.ts";
-export { type FlowNote, type FlowView, type RunEvent } from "./events/view.ts";
+export { type FlowNote, type FlowStepView, type FlowView, type RunEvent } from "./events/view.ts";
 export { FlowRun } from "./events/run-handle.ts";
 export { flowDiagram, flowRunDiagram } from "./events/diagram.ts";
 export { sagaHandler, type SagaHandlerOptions } from "./events/define/saga-handler.ts";

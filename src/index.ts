@@ -5,6 +5,7 @@
 export { Amends } from "./operate/amends.ts";
 export { type DatabaseOptions, type StalledSignal, type StartOptions } from "./operate/amends-options.ts";
 export { Worker, type StopOptions, type WorkerOptions } from "./operate/worker.ts";
+export { type WorkerReadiness } from "./operate/health/readiness.ts";
 export { type Logger } from "./operate/log/logger.ts";
 export {
   saga,
@@ -31,3 +32,17 @@ export { type Duration } from "./core/duration.ts";
 export { type RetryOptions } from "./core/backoff.ts";
 export { err, ok, type Err, type Ok, type Result } from "./core/result.ts";
 export { type Database } from "./storage/database.ts";
+
+// Declarations that are made from an inferred type, as with `declaration: true`, name types through the entries that the
+// compiler has read. These lines make it read the entries of the parts.
+export type {} from "./attention.ts";
+export type {} from "./audit.ts";
+export type {} from "./calls.ts";
+export type {} from "./erasure.ts";
+export type {} from "./events.ts";
+export type {} from "./retention.ts";
+export type {} from "./sagas.ts";
+export type {} from "./serverless.ts";
+export type {} from "./sqlite.ts";
+export type {} from "./storage.ts";
+export type {} from "./webhooks.ts";

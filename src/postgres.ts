@@ -16,8 +16,11 @@ import { connectionDefaults, LATE_ANSWER_MS, throughPooler } from "./storage/pos
 
 /** The settings of `postgres`. One of `url`, `connection` and `pool` is required. */
 export interface PostgresSettings<Tx = pg.ClientBase> {
-  /** The connection string: `postgres://user:password@host/database`. */
-  readonly url?: string;
+  /**
+   * The connection string: `postgres://user:password@host/database`. Undefined or empty, as from a variable that a build
+   * does not have, is refused at the first use of the database (`BAD_OPTION`).
+   */
+  readonly url?: string | undefined;
   /** Connection settings of `pg`, such as host, user and ssl. */
   readonly connection?: pg.ClientConfig;
   /** A pool of your own. Amends does not close it and does not use pipelining on it. */
@@ -87,9 +90,10 @@ export function postgres<Tx>(settings: string | PostgresSettings<Tx>): Database<
     throw new AmendsError("BAD_OPTION", "`connections` must be a whole number, 1 or more.");
   }
   checkSchemaName(schema);
-  if (!given.pool && given.url === undefined && !given.connection) {
+  if (!given.pool && !("url" in given) && !given.connection) {
     throw new AmendsError("BAD_OPTION", "Give `postgres` a url, a connection or a pool.");
   }
+  const hasNoUrl = !given.pool && !given.connection && (given.url === undefined || given.url === "");
   checkJoins(given.joins);
   const statementMs = positiveMs(given.statementTimeout ?? "30s", "statementTimeout");
   const config: pg.ClientConfig = {
@@ -102,6 +106,7 @@ export function postgres<Tx>(settings: string | PostgresSettings<Tx>): Database<
   const onConnect = (client: pg.ClientBase): Promise<void> => database.verify(client);
   class OwnClient extends pg.Client {
     constructor(clientConfig: pg.ClientConfig = config) {
+      if (hasNoUrl) throw noUrl();
       super(route.isPooled ? throughPooler(clientConfig) : clientConfig);
       database.own(this);
     }
@@ -111,6 +116,7 @@ export function postgres<Tx>(settings: string | PostgresSettings<Tx>): Database<
   const ownDialect = postgresDialect(schema, clock, notify);
   const database: PostgresDatabase<Tx> = new PostgresDatabase<Tx>({
     pool,
+    address: () => addressOf(given.pool?.options ?? config),
     own: given.pool === undefined,
     config,
     route,
@@ -120,7 +126,7 @@ export function postgres<Tx>(settings: string | PostgresSettings<Tx>): Database<
     joins: given.joins,
     clock,
     connect: () => {
-      if (!notify) return undefined;
+      if (!notify || hasNoUrl) return undefined;
       if (given.listenUrl !== undefined)
         return new pg.Client({ ...config, connectionString: given.listenUrl });
       return given.pool || route.isPooled ? undefined : new pg.Client(config);
@@ -130,6 +136,30 @@ export function postgres<Tx>(settings: string | PostgresSettings<Tx>): Database<
     callMs: positiveMs(given.callTimeout ?? "15s", "callTimeout"),
   });
   return database;
+}
+
+/** At the first use: the build of a framework loads the module without its environment. */
+function noUrl(): AmendsError {
+  return new AmendsError(
+    "BAD_OPTION",
+    "`postgres` was given no URL: is DATABASE_URL set? To connect by the PG… variables of the environment, pass `connection: {}`.",
+    { field: "url" },
+  );
+}
+
+/** Host and port as the driver reads them: from the URL, the settings or the environment. */
+function addressOf({ connectionString, host, port }: pg.ClientConfig): string | undefined {
+  try {
+    const client = new pg.Client({
+      ...(connectionString !== undefined && { connectionString }),
+      ...(host !== undefined && { host }),
+      ...(port !== undefined && { port }),
+    });
+    if (client.host.startsWith("/")) return client.host;
+    return client.host.includes(":") ? `[${client.host}]:${client.port}` : `${client.host}:${client.port}`;
+  } catch {
+    return undefined; // a URL that cannot be read: the error of the connection says so
+  }
 }
 
 function oneOf<T extends string>(name: string, given: T | undefined, otherwise: T, allowed: readonly T[]): T {

@@ -12,5 +12,7 @@ export {
 export { MemorySagaStorage } from "./contract/memory-storage.ts";
 export { SqlSagaStorage } from "./contract/sql-storage.ts";
 export { type MigrateOptions } from "./storage/migrations/migrate.ts";
+export { type Direction } from "./core/identity.ts";
+export { type EntryStatus } from "./core/saga/entry.ts";
 export { type Clock } from "./storage/clock.ts";
 export { SagaConcurrencyError } from "./core/errors.ts";

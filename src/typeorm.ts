@@ -2,6 +2,7 @@
  * TypeORM on PostgreSQL: `postgres({ url, joins: typeorm(dataSource) })`. `tx` is the entity manager of
  * `dataSource.transaction(async (manager) => …)`, or `queryRunner.manager` after `queryRunner.startTransaction()`.
  */
+import { AmendsError } from "./core/errors.ts";
 import type { Row } from "./storage/database.ts";
 import type { CarriedStatement, Joins } from "./storage/joins/joins.ts";
 import { notTransaction } from "./storage/joins/root-handle.ts";
@@ -37,7 +38,9 @@ export function typeorm<Manager>(dataSource: TypeormDataSource<Manager>): Joins<
     dialect: "postgres",
     client: "typeorm",
     check(tx) {
-      const { queryRunner } = (tx ?? {}) as EntityManager;
+      const { queryRunner, manager } = (tx ?? {}) as EntityManager & { readonly manager?: unknown };
+      if (queryRunner === undefined && manager !== undefined && !("transaction" in (tx as object)))
+        throw new AmendsError("NEEDS_TRANSACTION", "You passed a QueryRunner: pass its `manager`.");
       if (queryRunner?.isTransactionActive !== true || queryRunner.isReleased) {
         throw notTransaction("typeorm", LINE);
       }

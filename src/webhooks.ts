@@ -22,6 +22,9 @@ export {
   type DeliveryStatus,
   type SubscriptionStatus,
 } from "./core/delivery/machine.ts";
+export { type Filter } from "./core/delivery/filter.ts";
+export { type Verdict } from "./core/delivery/job.ts";
+export { type SendResponse } from "./webhooks/http/response.ts";
 export { signWebhook, type WebhookHeaders, type WebhookMessage } from "./webhooks/http/signature.ts";
 export {
   generateWebhookKeyPair,

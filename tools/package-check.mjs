@@ -16,6 +16,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
@@ -39,7 +40,7 @@ import { ensureInstalled, isMain, progress as loud, root, toolMain } from "./pro
 const manifest = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8"));
 
 /** What a project needs beside the package for all of its entries and their types. */
-const PEERS = ["pg", "@types/pg", "@types/node", "@opentelemetry/api", "drizzle-orm", "kysely"];
+const PEERS = ["pg", "@types/pg", "@types/node", "@opentelemetry/api", "drizzle-orm", "kysely", "zod"];
 
 /**
  * @param {string} command
@@ -224,6 +225,38 @@ export const refused: e0.AmendsError = new e0.AmendsError("CLOSED", "");
   );
 }
 
+const DECLARATIONS = path.join(root, "test", "types", "declarations");
+
+/**
+ * Exported sagas, events and the rest without an annotation, in a project with `declaration: true`, as `nest new` makes it:
+ * the compiler names the types of the package by its entries. One program per file, so that a file stands on the entries that
+ * it imports itself. Older compilers name them as well.
+ * @param {string} project
+ */
+async function declarations(project) {
+  const require = createRequire(import.meta.url);
+  const older = createRequire(require.resolve("@arethetypeswrong/core")).resolve("typescript/lib/tsc.js");
+  const tsc = path.join(root, "node_modules", "typescript", "bin", "tsc");
+  const common = [
+    "--declaration",
+    "--emitDeclarationOnly",
+    "--outDir",
+    "declared",
+    "--strict",
+    "--types",
+    "node",
+  ];
+  const target = ["--target", "es2022", "--lib", "es2023,esnext.disposable", "--module", "nodenext"];
+  const files = readdirSync(DECLARATIONS);
+  if (files.length === 0) throw new Error(`${DECLARATIONS} is empty.`);
+  for (const file of files) {
+    cpSync(path.join(DECLARATIONS, file), path.join(project, file.replace(/\.ts$/, ".mts")));
+    const args = [...common, ...target, "--skipLibCheck", file.replace(/\.ts$/, ".mts")];
+    await must(process.execPath, [tsc, "--ignoreConfig", ...args], project);
+    await must(process.execPath, [older, ...args], project);
+  }
+}
+
 const CONFIGS = ["ts", "mts", "js", "mjs"].map((end) => `amends.config.${end}`);
 
 /** @param {string} project */
@@ -357,6 +390,7 @@ export async function packageCheck({ nodes, linked, tsx, built, keep, quiet = fa
     await must(process.execPath, [binOf(project), "init", "--language", "ts"], project);
     const config = CONFIGS.filter((name) => existsSync(path.join(project, name)));
     await progress("types", () => types(project, ["every-entry.mts", ...config]));
+    await progress("types, in declarations", () => declarations(project));
     await progress("types, resolved the older way", () => olderTypes(project));
     const wrong = await progress("publint, are-the-types-wrong", () =>
       lintPackage(tarball, path.join(project, "node_modules", manifest.name)),

@@ -86,7 +86,7 @@ function errorsPage(sources) {
 export function errorCodes(sources) {
   const source = sourceOf(sources, CODES_FILE);
   return [...source.text.matchAll(/\| "([A-Z_]+)"/g)].map(({ 1: code = "", index }) => {
-    const [, means = "", remedy = ""] = /^(.+?[.:])\s+(.+)$/s.exec(docBefore(source, index)) ?? [];
+    const [, means = "", remedy = ""] = /^(.+?\.)\s+(.+)$/s.exec(docBefore(source, index)) ?? [];
     if (remedy === "")
       throw new Error(
         `${CODES_FILE}: ${code} needs a comment of two sentences: what happened, and what to do.`,
@@ -114,7 +114,9 @@ function sourceOf(sources, file) {
 
 /** @param {string} text */
 function cell(text) {
-  return text.replaceAll("|", "\\|").replaceAll(/<(?=[a-z/])/gi, "&lt;");
+  // Between backticks, Markdown shows an entity as it is written.
+  const parts = text.replaceAll("|", "\\|").split(/(`[^`]*`)/);
+  return parts.map((part, at) => (at % 2 === 1 ? part : part.replaceAll(/<(?=[a-z/])/gi, "&lt;"))).join("");
 }
 
 if (isMain(import.meta.url)) {

@@ -34,6 +34,8 @@ export interface Arrival {
   readonly redirect?: string;
   /** The address that it came from. */
   readonly caller?: string;
+  /** The Accept-Encoding, if the response reaches the client with its Content-Encoding. Next.js removes that header. */
+  readonly accepts?: string | undefined;
 }
 
 /**
@@ -76,7 +78,9 @@ export class Console {
     this.#context = context;
     this.#options = checked;
     this.#origins = new Origins(checked.hosts, checked.origin);
-    this.#tokens = new Tokens(checked.tokens, clock);
+    this.#tokens = new Tokens(checked.tokens, clock, (fields, message) =>
+      amends.context.warn(fields, message),
+    );
     const sessions = new Sessions(
       checked.secret,
       checked.sessionMs,
@@ -165,7 +169,7 @@ export class Console {
     const method = request.method === "HEAD" ? "GET" : request.method;
     const response = path.startsWith("/api/")
       ? await this.#call(request, method, path, url.searchParams)
-      : this.#page(method, path, request.headers.get("accept-encoding"));
+      : this.#page(method, path, arrival.accepts ?? null);
     return request.method === "HEAD" ? new Response(null, response) : response;
   }
 

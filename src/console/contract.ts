@@ -81,6 +81,8 @@ export interface Overview {
   };
   /** How many workers run, in all processes. */
   readonly workers: number;
+  /** How long ago a run of `runOnce` last began, as from a cron job, in milliseconds; null if a worker was seen later. */
+  readonly runMsAgo: number | null;
   /** Null where the part is missing. */
   readonly outbox: Readonly<Record<OpenOutboxStatus, Count>> | null;
   readonly flows: Readonly<Record<FlowStatus, Count>> | null;
@@ -350,6 +352,11 @@ export interface Health {
    * only. Workers say every 15 seconds that they run; one that was killed counts for a minute.
    */
   readonly silentMs?: number | null;
+  /**
+   * How long ago a run of `runOnce` last began, as from a cron job, in milliseconds; null if a worker was seen later. With a session
+   * only.
+   */
+  readonly runMsAgo?: number | null;
   /** With a session only. */
   readonly checks?: readonly { readonly name: string; readonly ok: boolean; readonly detail: string }[];
 }

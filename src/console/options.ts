@@ -8,10 +8,10 @@ import type { ConsoleToken } from "./session/tokens.ts";
 /** The options of `createConsole`. */
 export interface ConsoleOptions {
   /**
-   * The tokens that sign in, each with the name and the roles of its operator. Default: none; `console.invite()` makes
-   * one-time tokens.
+   * The tokens that sign in, each with the name and the roles of its operator. A function is called at the first request,
+   * so that a build can load the file without the tokens. Default: none; `console.invite()` makes one-time tokens.
    */
-  readonly tokens?: readonly ConsoleToken[];
+  readonly tokens?: readonly ConsoleToken[] | (() => readonly ConsoleToken[]);
   /**
    * Your application's own sign-in: returns the operator of a request, or undefined or null if the request is not
    * signed in.
@@ -69,7 +69,7 @@ const SECRET_MIN = 32;
 const AMBIGUOUS = ["/api", "/assets"];
 
 export interface CheckedOptions extends Omit<ConsoleOptions, "session" | "stuckAfter" | "path"> {
-  readonly tokens: readonly ConsoleToken[];
+  readonly tokens: NonNullable<ConsoleOptions["tokens"]>;
   readonly hosts: readonly string[];
   /** Empty for the root; otherwise with a slash at its beginning alone. */
   readonly path: string;

@@ -9,8 +9,11 @@ import { AmendsError, type ErrorCode } from "./errors.ts";
 import { refuseUnknown } from "./options.ts";
 
 export interface Backoff {
+  /** The wait after the first failure, in milliseconds. */
   readonly baseMs: number;
+  /** The longest wait, in milliseconds. */
   readonly capMs: number;
+  /** The factor by which each wait is longer than the one before. */
   readonly factor: number;
 }
 

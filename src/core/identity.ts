@@ -38,6 +38,7 @@ export function isWellFormed(text: string): boolean {
   return !/\p{Surrogate}/u.test(text);
 }
 
+/** The act of a step, or its compensation. */
 export type Direction = "act" | "compensate";
 
 /**

@@ -6,7 +6,7 @@ import type { FlowEvent } from "../core/flow/decide.ts";
 import { isUuid, sealOf } from "../core/flow/sealed.ts";
 import { settled } from "../core/outbox/machine.ts";
 import { checkNote, type OperatorNote } from "../core/operator-note.ts";
-import { refuseUnknown } from "../core/options.ts";
+import { givenTransaction, refuseUnknown } from "../core/options.ts";
 import { readTrail } from "../outbox/read/list.ts";
 import { readNowMs } from "../storage/database-time.ts";
 import { joinNow } from "../storage/joins/at-once.ts";
@@ -85,7 +85,7 @@ export class EventFlow<Tx = unknown> {
     options: PublishOptions<Tx> = {},
   ): Promise<readonly FlowRun[]> {
     const out = this.#fanOut(events, options);
-    const { tx } = options;
+    const tx = givenTransaction(options, "events.publish");
     if (tx === undefined) {
       this.#db.refuseInside?.();
       await this.#engine.publish(out);

@@ -19,11 +19,13 @@ export interface FlowNote {
 
 /** One step of a saga over events, as its definition says. */
 export interface FlowStepView {
+  /** The name of the step. */
   readonly name: string;
   /** Undefined if its definition is not known. */
   readonly handler: string | undefined;
   /** The event that undoes it. */
   readonly command: string | undefined;
+  /** How it is undone. */
   readonly undo: UndoKind;
 }
 

@@ -3,7 +3,7 @@ import { setMaxListeners } from "node:events";
 import { countAttention, type AttentionCounts } from "../attention/count.ts";
 import { listAttention, type AttentionOptions, type AttentionPage } from "../attention/list.ts";
 import { AmendsError, closedError } from "../core/errors.ts";
-import { refuseUnknown } from "../core/options.ts";
+import { givenTransaction, refuseUnknown } from "../core/options.ts";
 import type { Erasure } from "../erasure/erasure.ts";
 import { EventFlow } from "../events/flow.ts";
 import type { Calls } from "../outbox/calls/calls.ts";
@@ -53,7 +53,9 @@ import {
   type Parts,
   type SagaTools,
 } from "./parts.ts";
+import { LongSteps } from "./budget/long-steps.ts";
 import { nextDueMs } from "./budget/next-due.ts";
+import { Readiness } from "./health/readiness.ts";
 import type { Retention } from "./retention/retention.ts";
 import { buildSagaParts } from "./saga-parts.ts";
 import { tracedStart } from "./saga-tracing.ts";
@@ -80,6 +82,7 @@ export class Amends<Tx = unknown, Category extends string = string> {
   readonly #closing: AbortController = new AbortController();
   readonly #workers: Set<Worker> = new Set();
   readonly #lookout: WorkerLookout | undefined;
+  readonly #longSteps: LongSteps;
 
   constructor(options: DatabaseOptions<Tx, Category> | StorageOptions) {
     checkOptions(options);
@@ -100,6 +103,7 @@ export class Amends<Tx = unknown, Category extends string = string> {
     });
     const sagas = buildSagaParts(options, this.#context, this.#notices);
     this.#registry = sagas.registry;
+    this.#longSteps = new LongSteps(() => this.#registry.all, this.#notices);
     this.#journal = sagas.journal;
     this.#engine = sagas.engine;
     this.#operators = sagas.operators;
@@ -164,7 +168,7 @@ export class Amends<Tx = unknown, Category extends string = string> {
   ): Promise<SagaRun<Results, Failure>> {
     this.#refuseClosed();
     refuseUnknown(options, ["id", "tx"], "amends.start");
-    const { tx } = options;
+    const tx = givenTransaction(options, "amends.start");
     if (tx !== undefined && !this.#database) {
       throw new AmendsError("NOT_SUPPORTED", "A custom `storage` cannot join a transaction. Leave `tx` out.");
     }
@@ -236,8 +240,10 @@ export class Amends<Tx = unknown, Category extends string = string> {
         watch: (operation) => this.#outages.watch(operation),
         owner: this.#context.owner,
         check: (duties) => this.#check(worker, duties),
+        readiness: database && new Readiness(database),
         presence: database && new Presence(database, this.#context.owner),
         nextDueMs: database && (() => nextDueMs(retrying(database))),
+        warnOfLongSteps: (workMs) => this.#longSteps.warn(workMs),
         listen: database?.listen && ((onNotice) => database.listen?.(onNotice) ?? (() => undefined)),
       },
       options,

@@ -19,7 +19,7 @@ import { isErr } from "../core/result.ts";
 import type { Counters } from "../sagas/engine/engine.ts";
 import type { Database } from "../storage/database.ts";
 import type { Amends } from "./amends.ts";
-import { dueAges } from "./backlog.ts";
+import { dueAges } from "./health/backlog.ts";
 import { readTraceparent, sagaTraceparent, type SpanNote, type Tracer } from "../runtime/trace.ts";
 
 const NAME = "amends";

@@ -10,6 +10,14 @@ import { sleep, within, type Clock } from "../storage/clock.ts";
 import { chooseDuties, type Duty } from "../runtime/duty.ts";
 import { BEAT_MS, type Presence } from "../runtime/presence/presence.ts";
 import { DutyLoop, healthOf, type LoopTools, type WorkerHealth } from "../runtime/loop.ts";
+import {
+  STOPPING,
+  STUCK_AFTER,
+  workerCheck,
+  workerReadiness,
+  type Readiness,
+  type WorkerReadiness,
+} from "./health/readiness.ts";
 import { ClaimFailures } from "./budget/claim-failures.ts";
 import { Budget, BudgetedWork, type RunReport } from "./budget/run-within.ts";
 
@@ -55,6 +63,10 @@ export interface WorkerTools {
   check(duties: readonly Duty[]): Promise<void>;
   /** When work of any part becomes due next, in milliseconds since the epoch; undefined without a database. */
   readonly nextDueMs: (() => Promise<number | undefined>) | undefined;
+  /** Warns of sagas' steps that may take longer than a run with a budget has for work. */
+  readonly warnOfLongSteps: (workMs: number) => void;
+  /** What `ready` asks the database; undefined without a database. */
+  readonly readiness: Readiness | undefined;
   /** Records that this worker runs; undefined without a database. */
   readonly presence: Pick<Presence, "seen" | "stopped"> | undefined;
   listen: ((onNotice: () => void) => () => void) | undefined;
@@ -76,6 +88,8 @@ export class Worker {
   readonly #pollMs: number;
   readonly #only: readonly string[] | undefined;
   #stopping: AbortController | undefined;
+  /** Calls may still finish; nothing more is claimed. */
+  #isStopping = false;
   #loops: readonly DutyLoop[] = [];
   #unlisten: (() => void) | undefined;
   #running: Promise<unknown> | undefined;
@@ -106,6 +120,23 @@ export class Worker {
     if (!this.#stopping) return undefined;
     const loops = this.#loops.map(({ health }) => health);
     return healthOf(loops, this.#tools.clock.monotonicMs());
+  }
+
+  /**
+   * Whether the worker makes progress, for the readiness probe of a service: the database answers within 2 seconds and
+   * accepts writes, no due work waits for too long, and the worker claims. It is not ready before `start` and after `stop`
+   * has begun. It does not throw if the database cannot be reached. `stuckAfter` is how long due work may wait, and how long
+   * ago the worker may have looked for work. Default: 5m.
+   */
+  async ready(options: { readonly stuckAfter?: Duration } = {}): Promise<WorkerReadiness> {
+    refuseUnknown(options, ["stuckAfter"], "A worker's ready");
+    const stuckAfterMs = positiveMs(options.stuckAfter ?? STUCK_AFTER, "stuckAfter");
+    if (this.#isStopping) return STOPPING;
+    const { readiness } = this.#tools;
+    const found = await (readiness
+      ? readiness.look(stuckAfterMs, () => this.health)
+      : { workers: null, checks: this.health ? [workerCheck(this.health, stuckAfterMs)] : [] });
+    return this.#isStopping ? STOPPING : workerReadiness(found);
   }
 
   /** Checks the database, then works until it is stopped. Throws `NOT_ALLOWED_NOW` if it is already started. */
@@ -139,6 +170,7 @@ export class Worker {
     if (this.#once) await this.#drain(deadlineMs);
     const stopping = this.#stopping;
     if (!stopping) return;
+    this.#isStopping = true;
     // Leases are still renewed while calls finish; only claiming has ended.
     await this.#drain(deadlineMs).finally(() => stopping.abort());
     // A claim that was under way at the stop may have returned work: it is released as well. A claim that hangs (a
@@ -147,6 +179,7 @@ export class Worker {
     this.#unlisten?.();
     this.#unlisten = undefined;
     this.#stopping = undefined;
+    this.#isStopping = false;
   }
 
   /**
@@ -188,10 +221,11 @@ export class Worker {
   }
 
   #runWithin(budgetMs: number): Promise<RunReport> {
-    const { clock, nextDueMs } = this.#tools;
+    const { clock, nextDueMs, warnOfLongSteps } = this.#tools;
     const budget = new Budget(clock, budgetMs);
     return this.#renewingMeanwhile((loops) => {
       const duties = loops.map(({ duty }) => [duty, this.#capacityOf(duty)] as const);
+      if (loops.some(({ duty }) => duty.name === "sagas")) warnOfLongSteps(budget.work.ms);
       return new BudgetedWork(budget, duties).run(nextDueMs);
     }, budget);
   }
@@ -225,7 +259,7 @@ export class Worker {
     await limited(this.#tools.check(duties));
     const tools = { clock, owner, pollMs: this.#pollMs, watch };
     this.#loops = duties.map((duty) => new DutyLoop(duty, tools));
-    await limited(this.#record(() => this.#tools.presence?.seen()));
+    await limited(this.#record(() => this.#tools.presence?.seen(this.#stopping === undefined)));
     return this.#loops;
   }
 
@@ -238,7 +272,7 @@ export class Worker {
   async #beating(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await sleep(this.#tools.clock, BEAT_MS, signal);
-      if (!signal.aborted) await this.#record(() => this.#tools.presence?.seen());
+      if (!signal.aborted) await this.#record(() => this.#tools.presence?.seen(false));
     }
   }
 

@@ -10,6 +10,9 @@ export function workersOf(reader: Reader): Promise<Workers> {
   return readWorkers(reader);
 }
 
+/** A run of a cron job so long ago means that work is still processed: schedules of five minutes are common. */
+const RECENT_RUN_MS = 300_000;
+
 /** The database is asked, and a warning logged, at most once in this time, however many callers wait. */
 const ASK_EVERY_MS = 60_000;
 
@@ -30,7 +33,8 @@ export class WorkerLookout {
   async isRunning(): Promise<boolean> {
     if (this.#isHere()) return true;
     const workers = await readWorkers(this.#db).catch(() => undefined);
-    return workers === undefined || workers.running > 0;
+    if (workers === undefined || workers.running > 0) return true;
+    return workers.runMsAgo !== undefined && workers.runMsAgo <= RECENT_RUN_MS;
   }
 
   async warnIfNone(id: string): Promise<void> {

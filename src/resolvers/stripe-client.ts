@@ -10,20 +10,33 @@ export interface StripeRequestOptions {
   readonly stripeAccount?: string;
 }
 
+/** The address of a customer of Stripe, in the fields of Stripe. */
 export interface StripeAddress {
+  /** The first line: street and number. */
   readonly line1?: string | null;
+  /** The second line. */
   readonly line2?: string | null;
+  /** The city. */
   readonly city?: string | null;
+  /** The state or province. */
   readonly state?: string | null;
+  /** The postal code. */
   readonly postal_code?: string | null;
+  /** The country, as two letters. */
   readonly country?: string | null;
 }
 
+/** A customer of Stripe, as far as the resolver reads it. */
 export interface StripeCustomer {
+  /** True if the customer was deleted. */
   readonly deleted?: unknown;
+  /** The name. */
   readonly name?: string | null;
+  /** The email address. */
   readonly email?: string | null;
+  /** The phone number. */
   readonly phone?: string | null;
+  /** The address. */
   readonly address?: StripeAddress | null;
 }
 

@@ -124,6 +124,8 @@ export interface Database<Tx = unknown> {
    * Undefined if that cannot happen unnoticed.
    */
   readonly epoch?: number;
+  /** Host and port of the server, for messages; undefined for a file. It never has a user or a password. */
+  readonly address?: string | undefined;
   /** How the server is reached; PostgreSQL only. Known after `open`. */
   readonly access?: DatabaseAccess;
   /** Calls back when the epoch has risen. */

@@ -13,11 +13,18 @@ export interface CauseFacts {
   readonly table?: string;
   readonly column?: string;
   readonly constraint?: string;
+  /** Host and port that were tried. */
+  readonly address?: string;
 }
 
-export function refusal(dialect: Dialect["name"], code: AmendsError["code"], cause: unknown): AmendsError {
-  const facts = factsOf(cause);
-  return new AmendsError(code, messageOf(dialect, code, cause, facts), { ...facts }, { cause });
+export function refusal(
+  { dialect, address }: { readonly dialect: Pick<Dialect, "name">; readonly address?: string | undefined },
+  code: AmendsError["code"],
+  cause: unknown,
+): AmendsError {
+  const tried = code === "DATABASE_UNREACHABLE" && address !== undefined ? { address } : {};
+  const facts: CauseFacts = { ...factsOf(cause), ...tried };
+  return new AmendsError(code, messageOf(dialect.name, code, cause, facts), { ...facts }, { cause });
 }
 
 const CODE = /^[A-Z0-9_]{2,40}$/;
@@ -92,7 +99,7 @@ function messageOf(
     case "DATABASE_UNREACHABLE":
       return dialect === "sqlite"
         ? `The SQLite database could not be opened or written${why}: its folder does not exist, the disk is full, or another connection keeps it locked. If this was a start, start it again with the same id: nothing is done twice.`
-        : `The database could not be reached, or did not answer in time${why}. ${advice ?? UNREACHABLE}`;
+        : `The database${facts.address === undefined ? "" : ` at ${facts.address}`} could not be reached, or did not answer in time${why}. ${advice ?? UNREACHABLE}`;
     case "DATABASE_READ_ONLY":
       return "The database is read-only (a standby, or a file without write permission). Connect to the primary.";
     case "SCHEMA_MISSING":

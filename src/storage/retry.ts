@@ -37,7 +37,7 @@ export interface DatabaseWatch {
 export const BRIEF_RETRIES: RetryLimits = { attemptMax: 8 };
 
 export async function persist<T>(
-  db: Pick<Database, "dialect" | "clock" | "callMs"> & Partial<Pick<Database, "query">>,
+  db: Pick<Database, "dialect" | "clock" | "callMs" | "address"> & Partial<Pick<Database, "query">>,
   work: () => Promise<T>,
   retryLimits: RetryLimits = BRIEF_RETRIES,
 ): Promise<T> {
@@ -55,12 +55,12 @@ export async function persist<T>(
       const trouble = db.dialect.trouble(error);
       if (trouble.code === "DATABASE_FORBIDDEN") throw await forbidden(db, error);
       if (trouble.kind === "permanent" || trouble.code === "DATABASE_READ_ONLY")
-        throw refusal(db.dialect.name, trouble.code, error);
-      retryLimits.watch?.trouble(refusal(db.dialect.name, trouble.code, error));
+        throw refusal(db, trouble.code, error);
+      retryLimits.watch?.trouble(refusal(db, trouble.code, error));
       if (retryLimits.splits && trouble.blocked) throw error;
       const isOver = isBrief && systemClock.monotonicMs() - beganAtMs >= callMs;
       if (isOver || attempt >= retryLimits.attemptMax || retryLimits.signal?.aborted)
-        throw refusal(db.dialect.name, trouble.code, error);
+        throw refusal(db, trouble.code, error);
       await sleep(db.clock, delayMs(SCHEDULE, attempt), retryLimits.signal);
     }
   }
@@ -71,7 +71,7 @@ export async function persist<T>(
  * statement may still take effect, as after a lost connection.
  */
 export async function answerInTime<T>(
-  db: Pick<Database, "dialect" | "callMs">,
+  db: Pick<Database, "dialect" | "callMs" | "address">,
   work: Promise<T>,
 ): Promise<T> {
   const { callMs } = db;
@@ -79,7 +79,7 @@ export async function answerInTime<T>(
 }
 
 /** The error of a call that the database has not answered within its limit. */
-export function noAnswer({ dialect, callMs }: Pick<Database, "dialect" | "callMs">): AmendsError {
-  const cause = new Error(`The database did not answer within ${callMs} ms.`);
-  return refusal(dialect.name, "DATABASE_UNREACHABLE", cause);
+export function noAnswer(db: Pick<Database, "dialect" | "callMs" | "address">): AmendsError {
+  const cause = new Error(`The database did not answer within ${db.callMs} ms.`);
+  return refusal(db, "DATABASE_UNREACHABLE", cause);
 }

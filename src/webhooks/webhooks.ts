@@ -5,7 +5,7 @@
 import { durationMs, positiveMs, type Duration } from "../core/duration.ts";
 import { AmendsError } from "../core/errors.ts";
 import { recordedNote, type OperatorNote, type OptionalNote } from "../core/operator-note.ts";
-import { refuseUnknown } from "../core/options.ts";
+import { givenTransaction, refuseUnknown } from "../core/options.ts";
 import { ActionLog } from "../audit/action-log.ts";
 import type { Database, Session } from "../storage/database.ts";
 import { joinNow } from "../storage/joins/at-once.ts";
@@ -82,7 +82,7 @@ export class Webhooks<Tx = unknown> {
   async publish(event: WebhookEvent, options: PublishOptions<Tx> = {}): Promise<Published> {
     refuseUnknown(options, ["tx"], "webhooks.publish");
     const { publisher } = this.#parts;
-    const { tx } = options;
+    const tx = givenTransaction(options, "webhooks.publish");
     if (tx === undefined) {
       // Under one id however often it is tried: an answer that was lost does not make a second event.
       const named = { ...event, id: event.id ?? this.#host.newId() };

@@ -53,6 +53,34 @@ it.each(["[]", "null", '"text"', '{"scripts": []}', "{"])(
   },
 );
 
+it("[P-03] a config that mixes kinds of modules is told what to change, and not with the internals of a loader", async () => {
+  const url = `data:text/javascript,${"x".repeat(15_000)}`;
+  for (const said of [
+    "Cannot require() ES Module /shop/amends.config.ts in a cycle.",
+    `no export in '${url}'`,
+  ]) {
+    const folder = folderWith("amends.config.mjs", `throw new Error(${JSON.stringify(said)});`);
+    const run = (env: Record<string, string> = {}): ReturnType<typeof cli> =>
+      cli(["list"], { cwd: folder, env });
+    writeFileSync(join(folder, "package.json"), "{}");
+    const { code, err } = await run();
+    expect([code, err]).toEqual([
+      1,
+      'error: amends.config.mjs cannot be loaded. This project has no "type": "module".\n' +
+        "       Add it to package.json, or name the file amends.config.mts and import with file extensions.\n",
+    ]);
+    expect((await run({ AMENDS_DEBUG: "1" })).err).not.toContain("xxxx");
+  }
+  // In a project of modules the message is another one, without the text of the file.
+  const folder = folderWith(
+    "amends.config.mjs",
+    `throw new Error(${JSON.stringify(`no export in '${url}'`)});`,
+  );
+  writeFileSync(join(folder, "package.json"), '{"type":"module"}');
+  const { err } = await cli(["list"], { cwd: folder });
+  expect(err).toContain("cannot be loaded: no export in 'data:…'");
+});
+
 it("[P-03] a config that is undefined names the import cycle that is its usual cause", () => {
   const config = undefined as unknown as AmendsConfig;
   expect(() => createAmends(config)).toThrow(

@@ -121,6 +121,7 @@ async function shows({ at, abandoned, dead }: Scene): Promise<void> {
   const plain = stripVTControlCharacters(out);
   expect(code).toBe(0);
   expect(plain).toMatch(/^STALLED {2}place-order {2}o-stalled\n/);
+  expect(plain).toMatch(/failed +ship: no-stock \(err\)/);
   expect(plain).toMatch(/ship +█+ +\d+ ms ✗ no-stock/);
   expect(plain).toMatch(/undo charge +◀█* +\d+ ms ✗ RangeError/);
   expect(plain).toMatch(/undo reserve +◀█* +\d+ ms\n/);

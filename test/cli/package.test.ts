@@ -4,7 +4,7 @@ import { packageCheck } from "../../tools/package-check.mjs";
 import { builtPackage } from "../support/built.ts";
 
 it(
-  "[P-03][C-13] the packed package works in an empty project: every entry, init, dev, the types under every resolution, links, publint",
+  "[P-03][C-13] the packed package works in an empty project: every entry, init, dev, the types under every resolution and in declarations, links, publint",
   { timeout: 180_000 },
   async () => {
     await builtPackage();

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, inject, it } from "vitest";
 import { describeOn, onDatabase, onEachDatabase } from "../support/databases.ts";
+import { secretsOf } from "../../src/cli/program/secrets.ts";
 import { cli } from "./support/cli.ts";
 
 const SECRET = "sesame-open";
@@ -41,11 +42,16 @@ it("[P-03] a database that cannot be is refused as called wrongly", async () => 
   await refused(["list", "--database", "x.db", "--schema", "shop"], 2, /--schema is for PostgreSQL/);
 });
 
+it("[X-03] a password is hidden, also if it is the user's name; one that is the database's name is printed with it anyway", () => {
+  expect(secretsOf(["list", "--database", "postgres://shop:shop@db/shop"], {})).toEqual([]);
+  expect(secretsOf([], { DATABASE_URL: "postgres://shop:shop@db/orders" })).toContain("shop");
+});
+
 it("[P-03][X-03] a server that is away: what to do, and never the password", async () => {
   await refused(
     ["list", "--database", `postgres://app:${SECRET}@127.0.0.1:1/db`],
     1,
-    /^error: The database cannot be reached: nothing listens there\.\n/,
+    /^error: The database at 127\.0\.0\.1:1 cannot be reached: nothing listens there\.\n/,
   );
   // A stray blank makes no file's name of a URL.
   await refused(["list"], 1, /nothing listens there/, {

@@ -215,7 +215,7 @@ inBrowser("pages", (stage) => {
       const response = await route.fetch();
       const overview = (await response.json()) as Overview;
       const backlog = { due: { value: 2, exact: true }, oldestMs: 20_000 };
-      await route.fulfill({ response, json: { ...overview, backlog, workers: 0 } });
+      await route.fulfill({ response, json: { ...overview, backlog, workers: 0, runMsAgo: null } });
     });
     await visit(page, fixture, "#/");
     const tile = page.locator(".tile", { hasText: "Oldest overdue item" });

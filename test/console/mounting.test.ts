@@ -221,6 +221,19 @@ onEachDatabase((database) => {
     expect((await send("/console/")).headers.get("content-type")).toBe("text/html; charset=utf-8");
   });
 
+  it("[P-04] where a bundler has left out the files of the pages, the page says so, and the API works", async () => {
+    const { amends } = await openShop(database);
+    const { ask: send } = visit(amends, { assets: mkdtempSync(join(tmpdir(), "amends-assets-")) });
+    const page = await send("/");
+    expect([page.status, await page.text()]).toEqual([
+      404,
+      expect.stringMatching(
+        /dist\/console-assets.*file tracing.*`assets`.*docs\/guides\/console\.md, Next\.js/,
+      ),
+    ]);
+    expect((await send("/api/health")).status).toBe(200);
+  });
+
   it("[X-01] pages are served with their types; hashed files for ever, the page itself never from a cache", async () => {
     const { amends } = await openShop(database);
     const { ask: send } = visit(amends, { assets: assets() });

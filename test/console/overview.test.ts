@@ -44,7 +44,8 @@ onEachDatabase((database) => {
         latency: { sample: 1 },
       },
       backlog: { oldestMs: 30_000, due: { value: 1, exact: true } },
-      workers: 1,
+      workers: 0,
+      runMsAgo: 30_000,
       attention: { value: 1, exact: true },
     });
     const { buckets } = overview.sagas;
@@ -56,7 +57,11 @@ onEachDatabase((database) => {
       .slice(1)
       .map((bucket, n) => Date.parse(bucket.at) - Date.parse(buckets[n]?.at ?? ""));
     expect(new Set(gaps)).toEqual(new Set([60_000]));
-    // The worker has not been seen for longer than a minute.
+    const worker = shop.amends.worker();
+    await worker.start();
+    const running = await get<Overview>("reader", "/api/overview?window=15m");
+    expect(running).toMatchObject({ workers: 1, runMsAgo: null });
+    await worker.stop();
     await clock.advance(60_000);
     expect((await get<Overview>("reader", "/api/overview?window=1h")).workers).toBe(0);
   });

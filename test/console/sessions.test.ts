@@ -188,6 +188,24 @@ onEachDatabase((database) => {
     expect(write.status).toBe(403);
   });
 
+  it("[X-01] tokens of a function are read at the first request; weak ones are logged, sign in nobody, and are read again", async () => {
+    const reasons: unknown[] = [];
+    const warn = (fields: object): void => void reasons.push((fields as { reason?: unknown }).reason);
+    const { amends } = await openShop(database, { logger: { info: warn, warn, error: warn } });
+    let token = "short";
+    const { ask } = visit(amends, { tokens: () => [{ name: "ann", roles: ["read"], token }] });
+    const ann = (): Promise<Response> =>
+      ask("/api/session", { headers: { authorization: `Bearer ${token}` } });
+    const refused = await ann();
+    expect([refused.status, await refused.text()]).toEqual([
+      503,
+      expect.not.stringContaining("24 characters") as string,
+    ]);
+    expect(reasons).toEqual([expect.stringContaining("tokens[0]: a token has at least 24 characters")]);
+    token = "x".repeat(32);
+    expect(await (await ann()).json()).toMatchObject({ name: "ann" });
+  });
+
   it("[X-01] weak settings are refused when the console is made", async () => {
     const { amends } = await openShop(database);
     for (const options of [

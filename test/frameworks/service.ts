@@ -23,7 +23,7 @@ export interface Service {
 
 export interface Command {
   readonly cwd: string;
-  readonly args: (port: number) => readonly string[];
+  readonly args: readonly string[];
   /** Whether requests keep their connections open: a stop then takes until the service cuts them off. */
   readonly keepAlive: boolean;
 }
@@ -35,7 +35,7 @@ export async function startService(
   env: Readonly<Record<string, string>>,
 ): Promise<Service> {
   const port = await freePort();
-  const child = spawn(process.execPath, [...command.args(port)], {
+  const child = spawn(process.execPath, [...command.args], {
     cwd: command.cwd,
     env: { ...process.env, ...env, NODE_ENV: "production", PORT: String(port) },
     stdio: ["ignore", "pipe", "pipe"],

@@ -31,6 +31,27 @@ onEachDatabase((database) => {
     for (const id of ["inner", "outer"]) expect((await amends.inspect(id))?.status).toBe("COMPLETED");
   });
 
+  it("[C-09] a step that may take longer than the run is told once, because it may never finish", async () => {
+    const said: string[] = [];
+    const note = (_: object, message: string): void => void said.push(message);
+    const order = saga("order", nothing)
+      .step("reserve", { timeout: "1s", act: () => 1 })
+      .step("charge", { timeout: "5s", act: () => 1 })
+      .step("mail", { act: () => 1 });
+    const amends = await database.amends({
+      sagas: [order],
+      webhooks: {},
+      logger: { info: note, warn: note, error: note },
+    });
+    for (let n = 0; n < 2; n++) await amends.worker().runOnce({ budget: "8s" });
+    await amends.worker({ only: ["webhooks"] }).runOnce({ budget: "3s" });
+    expect(said).toEqual([]);
+    for (let n = 0; n < 2; n++) await amends.worker().runOnce({ budget: "3s" });
+    expect(said).toEqual([
+      expect.stringContaining("step charge may take 5s, and a run has 1.9s for work: it may never finish"),
+    ]);
+  });
+
   it("[C-09] more work than slots is done in one run, and a slow call keeps no slot from the others", async () => {
     const slow = gate();
     let count = 0;

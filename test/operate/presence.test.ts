@@ -59,10 +59,73 @@ onEachDatabase((database) => {
     expect((await readWorkers(db)).running).toBe(0);
     // A row that is a day old is used again.
     await clock.advance(86_400_000);
-    await new Amends({ database: db, sagas: [order] }).worker().runOnce();
+    const later = new Amends({ database: db, sagas: [order] }).worker();
+    await later.start();
     const rows = await db.query(sql`select owner from ${db.dialect.table("workers")}`);
     expect(rows).toHaveLength(1);
     expect(await readWorkers(db)).toEqual({ running: 1, seenMsAgo: 0, silentMs: 0 });
+    await later.stop();
+  });
+
+  it("[P-01] a run of a cron job is no worker: it is recorded as a run, and a caller that waits is not warned after it", async () => {
+    const clock = virtualClock();
+    const db = await database.open({ clock });
+    const amends = new Amends({ database: db, sagas: [order] });
+    await amends.worker().runOnce();
+    await clock.advance(30_000);
+    expect(await readWorkers(db)).toEqual({ running: 0, runMsAgo: 30_000 });
+    const run = await amends.start(order, {}, { id: "o-1" });
+    const ends = async (): Promise<unknown> => {
+      const over = run.result({ timeout: "1ms" }).catch((error: unknown) => error);
+      await until(() => clock.advance(1_000).then(() => true));
+      return over;
+    };
+    expect(await ends()).toMatchObject({ details: { isWorkerRunning: true } });
+    await clock.advance(300_000);
+    expect(await ends()).toMatchObject({ details: { isWorkerRunning: false } });
+    // A worker that was seen later counts, and not the run before it.
+    const worker = amends.worker();
+    await worker.start();
+    expect(await readWorkers(db)).toMatchObject({ running: 1, runMsAgo: undefined });
+    await worker.stop();
+    expect(await readWorkers(db)).toMatchObject({ running: 0, runMsAgo: undefined });
+  });
+
+  it("[P-03] `amends status` and `amends doctor` say when the last run of a cron job began, and warn only if due work waits", async () => {
+    const db = await database.open();
+    const { dialect } = db;
+    const amends = new Amends({ database: db, sagas: [order] });
+    const place = await database.place();
+    const findings = async (): Promise<readonly Finding[]> => {
+      const { out } = await cli(["doctor", "--json", "--database", place]);
+      const all = (JSON.parse(out) as { findings: readonly Finding[] }).findings;
+      return all.filter(({ check }) => check === "workers" || check === "progress");
+    };
+    const status = async (): Promise<string> => (await cli(["status", "--database", place])).out;
+    await amends.worker().runOnce();
+    const ago = dialect.plusMs(dialect.now(), -130_000);
+    await db.query(sql`update ${dialect.table("workers")} set seen_at = ${ago}`);
+    const detail = expect.stringMatching(/^cron runs: the last one began 2 m.* ago$/) as string;
+    expect(await findings()).toMatchObject([
+      { level: "ok", detail },
+      { level: "ok", detail: "nothing is due" },
+    ]);
+    expect(await status()).toMatch(/workers +cron runs: the last one began 2 m[^.]* ago\n/);
+    // Due since before the last run began, for a moment: the next run takes it.
+    await amends.start(order, {}, { id: "o-1" });
+    const due = (ms: number): Promise<unknown> =>
+      db.query(
+        sql`update ${dialect.table("saga_executions")} set next_attempt_at = ${dialect.plusMs(dialect.now(), -ms)} where id = 'o-1'`,
+      );
+    await due(100_000);
+    expect(await findings()).toMatchObject([
+      { level: "warn", detail, advice: expect.stringContaining("cron job") as string },
+      { level: "ok" },
+    ]);
+    expect(await status()).toMatch(/began 2 m[^.]* ago\. Due work waits for the next run/);
+    expect(await status()).not.toContain("no worker");
+    await due(400_000);
+    expect(await findings()).toMatchObject([{ level: "warn" }, { level: "wrong" }]);
   });
 
   it("[P-03] `amends status` and `amends doctor` say that no worker is running, how many are, and when the most silent one was last heard", async () => {

@@ -55,6 +55,28 @@ onEachDatabase((database) => {
       expect(await response.json()).toMatchObject({ items: 1 });
   });
 
+  it("[C-09] a secret that the build does not have is read at each request; while it is missing, requests are refused and logged", async () => {
+    const order = saga("order", z.object({})).step("only", { act: () => 1 });
+    const said: string[] = [];
+    const note = (_: object, message: string): void => void said.push(message);
+    const amends = await database.amends({ sagas: [order], logger: { info: note, warn: note, error: note } });
+    const run = await amends.start(order, {});
+    let known: string | undefined;
+    const handle = workHandler(amends, { budget: "8s", secret: () => known });
+    for (const missing of [undefined, "", "short"]) {
+      known = missing;
+      const refused = await handle(request(`Bearer ${missing}`));
+      expect([refused.status, await refused.json()]).toEqual([500, { code: "NO_SECRET" }]);
+    }
+    expect(said).toHaveLength(3);
+    expect(said[0]).toContain("`secret` of workHandler");
+    expect(await run.status()).toBe("PENDING");
+    known = secret;
+    expect((await handle(request("Bearer another-secret-of-a-job"))).status).toBe(401);
+    expect((await handle(request())).status).toBe(200);
+    expect(await run.status()).toBe("COMPLETED");
+  });
+
   it("[C-09] a secret that can be guessed, and an unknown option, are refused", async () => {
     const amends = await database.amends({ sagas: [] });
     for (const options of [

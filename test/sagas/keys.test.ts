@@ -140,9 +140,9 @@ onEachDatabase((database) => {
     await worker.stop({ deadline: "1ms" });
     const view = await amends.inspect(run.id);
     expect(view).toMatchObject({ status: "RUNNING", error: undefined, owner: undefined });
-    expect(view?.timeline.map(({ name, status }) => `${name} ${status}`)).toEqual([
-      "one STARTED",
-      "release COMPLETED",
-    ]);
+    const lines = view?.timeline.map(({ name, status }) => `${name} ${status}`);
+    expect(lines?.slice(0, 2)).toEqual(["one STARTED", "release COMPLETED"]);
+    // A claim that was under way at the stop may have found the saga once more: it was released again, without a call.
+    expect(lines?.filter((line) => line.startsWith("one"))).toEqual(["one STARTED"]);
   });
 });

@@ -4,6 +4,7 @@ import { event, handler } from "amends/events";
 import { kysely } from "amends/kysely";
 import { postgres, transaction, type CarriedStatement, type Joins } from "amends/postgres";
 import { sqlite } from "amends/sqlite";
+import { typeorm } from "amends/typeorm";
 import { Kysely, PostgresDialect } from "kysely";
 import pg from "pg";
 import { expect, it, onTestFinished } from "vitest";
@@ -203,7 +204,7 @@ onDatabase("postgres", (database) => {
       "wants a transaction of small, but Amends joins transactions of pg",
     );
     expect(() => new Amends({ database: sqlite(":memory:"), sagas: [ofSmall] })).toThrow(
-      "wants a transaction of postgres, but Amends has sqlite",
+      /wants a transaction of postgres \(small\), but Amends has sqlite\. In tests, pass `transaction` of amends\/sqlite/,
     );
     await small.close();
   });
@@ -226,4 +227,12 @@ onDatabase("postgres", (database) => {
     expect(await run.result()).toMatchObject({ status: "COMPLETED" });
     expect(seen).toEqual([tx]);
   });
+});
+
+it("[C-02] a QueryRunner of TypeORM is refused, and the message names its manager", () => {
+  const runner = { manager: {}, isTransactionActive: true, isReleased: false, query: () => undefined };
+  const joins = typeorm<object>({ manager: {} });
+  expect(() => joins.check(runner)).toThrow("You passed a QueryRunner: pass its `manager`.");
+  // A data source has a manager as well, and is no runner.
+  expect(() => joins.check({ ...runner, transaction: () => undefined })).toThrow("dataSource.transaction(");
 });

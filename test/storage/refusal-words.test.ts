@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { refusal, whatWasSaid } from "../../src/storage/refusal.ts";
 
 function said(code: "DATABASE_FORBIDDEN" | "DATABASE_REFUSED", cause: object): readonly string[] {
-  const error = refusal("postgres", code, cause);
+  const error = refusal({ dialect: { name: "postgres" } }, code, cause);
   return [whatWasSaid(error).state, whatWasSaid(error).said, error.message];
 }
 

@@ -89,7 +89,7 @@ const RETENTION: RetentionOptions = {
   webhooks: "1ms",
 };
 
-/** Trouble that a process logged: there must be none but the saga and the delivery that fail. */
+/** Trouble that a process logged: there must be none but of the saga and the delivery that fail. */
 interface Heard {
   readonly trouble: string[];
   readonly logger: Logger;
@@ -98,7 +98,8 @@ interface Heard {
 function listening(): Heard {
   const trouble: string[] = [];
   const note: Logger["error"] = (fields, message) => {
-    if (!/has stalled|dead letters/.test(message)) trouble.push(`${message} ${JSON.stringify(fields)}`);
+    if (!/has stalled|dead letters|a try failed/.test(message))
+      trouble.push(`${message} ${JSON.stringify(fields)}`);
   };
   return { trouble, logger: { info: () => undefined, warn: note, error: note } };
 }

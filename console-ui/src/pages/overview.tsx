@@ -102,7 +102,7 @@ function Tiles({ overview }: { readonly overview: Overview | undefined }): JSX.E
       </div>
     );
   }
-  const { sagas, backlog, workers, bucketMs } = overview;
+  const { sagas, backlog, workers, runMsAgo, bucketMs } = overview;
   const attention = attentionCount.value ?? overview.attention;
   const ended = sagas.buckets.reduce((sum, one) => sum + one.completed + one.failed, 0);
   const failed = sagas.buckets.reduce((sum, one) => sum + one.failed, 0);
@@ -110,7 +110,8 @@ function Tiles({ overview }: { readonly overview: Overview | undefined }): JSX.E
   const first = sagas.buckets.findIndex((one) => one.completed + one.failed + one.stalled > 0);
   const minutes = Math.max(1, ((sagas.buckets.length - Math.max(0, first)) * bucketMs) / 60_000);
   const { p50Ms, p95Ms, sample } = sagas.latency;
-  const isStuck = backlog.oldestMs > (workers === 0 ? UNTAKEN_MS : STUCK_MS);
+  const hasNone = workers === 0 && runMsAgo === null;
+  const isStuck = backlog.oldestMs > (hasNone ? UNTAKEN_MS : STUCK_MS);
   const open =
     sagas.byStatus.PENDING.value + sagas.byStatus.RUNNING.value + sagas.byStatus.COMPENSATING.value;
   return (
@@ -147,7 +148,7 @@ function Tiles({ overview }: { readonly overview: Overview | undefined }): JSX.E
         note={
           backlog.due.value === 0
             ? "No backlog"
-            : `${formatCount(backlog.due.value)}${backlog.due.exact ? "" : "+"} due now${isStuck && workers === 0 ? ", no worker runs" : ""}`
+            : `${formatCount(backlog.due.value)}${backlog.due.exact ? "" : "+"} due now${isStuck && hasNone ? ", no worker runs" : ""}`
         }
       />
       <Tile

@@ -66,6 +66,14 @@ function draw(output: Output, found: Found, nowMs: number): void {
   }
 }
 
+/** `ship: ` for the last act that failed, if it failed with the saga's error: a deadline or a cancellation has no step. */
+function failedStep({ timeline: lines, error }: SagaDetail): string {
+  const failed = lines.findLast(
+    ({ kind, action, status }) => kind === "step" && action === "act" && status === "FAILED",
+  );
+  return failed && error && failed.note?.includes(error.label) === true ? `${failed.name}: ` : "";
+}
+
 export function drawSaga(output: Output, saga: SagaDetail, nowMs: number): void {
   const isOver = sagaMachine.isTerminal(saga.status);
   output.say(ink`${state(saga.status)}  ${paint("bold", saga.saga)}  ${saga.id}`);
@@ -76,7 +84,8 @@ export function drawSaga(output: Output, saga: SagaDetail, nowMs: number): void 
   if (saga.recoveries > 0) fact(output, "recovered", `${many(saga.recoveries, "time")} after a crash`);
   fact(output, "steps", stepsText(saga));
   fact(output, "input", shapeText(saga.input.shape));
-  if (saga.error) fact(output, "failed", ink`${paint("red", saga.error.label)} (${saga.error.kind})`);
+  if (saga.error)
+    fact(output, "failed", ink`${failedStep(saga)}${paint("red", saga.error.label)} (${saga.error.kind})`);
   for (const { step, label, kind } of saga.undoErrors)
     fact(output, "undo failed", ink`${step}: ${paint("red", label)} (${kind})`);
   if (saga.stalled !== null) fact(output, "stalled", paint("red", saga.stalled));

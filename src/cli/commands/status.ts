@@ -6,7 +6,7 @@ import { command, type Command } from "../program/command.ts";
 import { ink, joined, paint, type Ink } from "../terminal/ink.ts";
 import { JSON_OUT } from "../program/shared-options.ts";
 import { HEARD_MS } from "../../operate/workers.ts";
-import { SILENT_ADVICE, silenceText } from "../terminal/silence.ts";
+import { RUN_LATE_MS, RUNS_ADVICE, runsText, SILENT_ADVICE, silenceText } from "../terminal/silence.ts";
 import { many, span, state } from "../terminal/words.ts";
 import type { Output } from "../terminal/output.ts";
 import type { ExitCode } from "../program/world.ts";
@@ -57,6 +57,8 @@ async function read(api: Api): Promise<Status> {
 
 function show(output: Output, api: Api, { overview, health, attention }: Status, nowMs: number): void {
   const { sagas, backlog, outbox, flows, deliveries } = overview;
+  // Without a worker, the line of the runs says whether due work waits for too long.
+  const hasRuns = health.workers === 0 && typeof health.runMsAgo === "number";
   const parts: readonly (readonly [string, Readonly<Record<string, Count>> | null])[] = [
     ["sagas", sagas.byStatus],
     ["outbox", outbox],
@@ -72,7 +74,7 @@ function show(output: Output, api: Api, { overview, health, attention }: Status,
       );
   output.say(ink`  ${"backlog".padEnd(12)}${backlogOf(backlog)}`);
   if (typeof health.workers === "number")
-    output.say(ink`  ${"workers".padEnd(12)}${workersOf(health.workers, health.silentMs ?? 0)}`);
+    output.say(ink`  ${"workers".padEnd(12)}${workersOf(health, health.workers, backlog.oldestMs)}`);
   const { p50Ms, p95Ms, sample } = sagas.latency;
   if (p50Ms !== null && p95Ms !== null)
     output.say(
@@ -83,7 +85,7 @@ function show(output: Output, api: Api, { overview, health, attention }: Status,
     output.say(
       ink`  ${"progress".padEnd(12)}${paint("red", "overdue work is not being processed")}${why === undefined ? "" : `: ${why}`}. Start a worker: amends worker`,
     );
-  } else if (backlog.due.value > 0 && backlog.oldestMs > UNTAKEN_MS)
+  } else if (!hasRuns && backlog.due.value > 0 && backlog.oldestMs > UNTAKEN_MS)
     output.say(
       ink`  ${"progress".padEnd(12)}${paint("yellow", `no worker has taken the oldest due saga for ${span(backlog.oldestMs)}`)}. Is one running? amends worker`,
     );
@@ -112,11 +114,15 @@ function countText({ value, exact }: Count): string {
   return `${value.toLocaleString("en")}${exact ? "" : "+"}`;
 }
 
-function workersOf(running: number, silentMs: number): Ink {
+function workersOf(health: Health, running: number, oldestMs: number): Ink {
+  const { runMsAgo = null } = health;
   if (running > 0) {
+    const silentMs = health.silentMs ?? 0;
     const text = `${running.toLocaleString("en")} running${silenceText(running, silentMs)}`;
     return silentMs < HEARD_MS ? ink`${text}` : ink`${paint("yellow", text)}. ${SILENT_ADVICE}`;
   }
+  if (runMsAgo !== null && oldestMs <= RUN_LATE_MS) return ink`${runsText(runMsAgo)}`;
+  if (runMsAgo !== null) return ink`${paint("yellow", runsText(runMsAgo))}. ${RUNS_ADVICE}`;
   return ink`${paint("red", "no worker is running")}: nothing is processed. Start one: amends worker`;
 }
 

@@ -12,6 +12,8 @@ import { pathToFileURL } from "node:url";
 import { AmendsError } from "../../core/errors.ts";
 import type { AmendsConfig } from "./config.ts";
 import { Trouble, UsageError } from "../program/failure.ts";
+import { shortened } from "../terminal/stack.ts";
+import { mixesModules, noModule } from "./mixed-modules.ts";
 import { ownFolder } from "../program/version.ts";
 
 export const CONFIG_NAMES: readonly string[] = ["ts", "mts", "js", "mjs"].map(
@@ -71,11 +73,12 @@ async function importFile(
       throw new Trouble(error.code, `${shown}: ${error.message}`, undefined, { cause: error });
     const { message = String(error), stack = "" } = (error ?? {}) as { message?: string; stack?: string };
     const folder = dirname(file);
+    if (mixesModules(message, file)) throw noModule(shown, error);
     const place =
       placeIn(stack, folder) ?? (error instanceof SyntaxError ? await placeOfSyntax(file) : undefined);
     throw new Trouble(
       "CONFIG_BROKEN",
-      `${shown} cannot be loaded: ${message.replaceAll(/\s*\n\s*/g, " ")}${place === undefined ? "" : ` (${place})`}`,
+      `${shown} cannot be loaded: ${shortened(message).replaceAll(/\s*\n\s*/g, " ")}${place === undefined ? "" : ` (${place})`}`,
       adviceOn(message),
       { cause: error },
     );

@@ -1,13 +1,13 @@
 /** Checks progress: clocks, workers, due work, and open sagas that this config does not register. */
 import { dueSagas, openKinds } from "../../sagas/read/figures.ts";
 import { orphanedLines } from "../../sagas/lost/lost.ts";
-import { HEARD_MS, workersOf } from "../../operate/workers.ts";
+import { HEARD_MS, workersOf, type Workers } from "../../operate/workers.ts";
 import { readNowMs } from "../../storage/database-time.ts";
 import type { Database } from "../../storage/database.ts";
 import type { AmendsConfig } from "../config/config.ts";
 import { ok, warn, wrong, type Finding } from "./finding.ts";
 import { many, span } from "../terminal/words.ts";
-import { SILENT_ADVICE, silenceText } from "../terminal/silence.ts";
+import { RUN_LATE_MS, RUNS_ADVICE, runsText, SILENT_ADVICE, silenceText } from "../terminal/silence.ts";
 
 const STUCK_MS = 60_000;
 const COUNT_MAX = 5_000;
@@ -37,22 +37,28 @@ export async function progressOf(
     due.value === 0
       ? "nothing is due"
       : `${due.value}${due.exact ? "" : "+"} due, the oldest for ${span(oldestMs)}`;
+  const workers = await workersOf(db);
+  // The runs of a cron job take what became due before the last one began.
+  const graceMs = workers.running === 0 ? (workers.runMsAgo ?? 0) : 0;
   const progress =
-    oldestMs > STUCK_MS
+    oldestMs > STUCK_MS + graceMs
       ? wrong(
           "progress",
           waiting,
           "Start a worker, or more of them (amends worker), with the sagas that wait.",
         )
       : ok("progress", waiting);
-  return [await workersFinding(db), progress, ...(await strangersOf(db, config))];
+  return [workersFinding(workers, oldestMs), progress, ...(await strangersOf(db, config))];
 }
 
-async function workersFinding(db: Database): Promise<Finding> {
-  const { running, seenMsAgo, silentMs = 0 } = await workersOf(db);
+function workersFinding({ running, runMsAgo, seenMsAgo, silentMs = 0 }: Workers, oldestMs: number): Finding {
   if (running > 0) {
     const detail = `${many(running, "worker")} running${silenceText(running, silentMs)}`;
     return silentMs < HEARD_MS ? ok("workers", detail) : warn("workers", detail, SILENT_ADVICE);
+  }
+  if (runMsAgo !== undefined) {
+    const detail = runsText(runMsAgo);
+    return oldestMs > RUN_LATE_MS ? warn("workers", detail, RUNS_ADVICE) : ok("workers", detail);
   }
   const last = seenMsAgo === undefined ? "none has ever run here" : `the last one ran ${span(seenMsAgo)} ago`;
   return warn("workers", `no worker is running; ${last}`, "Nothing is processed without one: amends worker");

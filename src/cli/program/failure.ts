@@ -112,7 +112,9 @@ function refusal(error: AmendsError): Failure {
       "Run: amends migrate",
     );
   if (error.code === "DATABASE_UNREACHABLE" && Object.hasOwn(NETWORK, code)) {
-    const text = `The database cannot be reached: ${NETWORK[code]}.`;
+    const { address } = error.details;
+    const place = typeof address === "string" ? ` at ${address}` : "";
+    const text = `The database${place} cannot be reached: ${NETWORK[code]}.`;
     return failed(error.code, text, "Look at the host and the port in the URL, and whether the server runs.");
   }
   return { exit: 1, code: error.code, message: error.message, advice: ADVICE[error.code] };

@@ -21,12 +21,18 @@ export function secretsOf(
     .filter((secret) => secret.length >= LENGTH_MIN);
 }
 
-/** A URL that cannot be read may hold a password as well: what stands between the first colon and the last @. */
+/**
+ * A URL that cannot be read may hold a password as well: what stands between the first colon and the last @. A password that
+ * is also the name of the database is not hidden: the name is printed in every answer.
+ */
 function inUrl(text: string): readonly string[] {
   const token = /[#&?]token=([^&]+)/.exec(text)?.[1];
   const password =
     /[a-z][a-z0-9+.-]*:\/\/[^:/?#]*:(.*)@/i.exec(text)?.[1] ?? /[?&]password=([^&]+)/.exec(text)?.[1];
-  return [token, password].flatMap((secret) => (secret === undefined ? [] : [secret, decoded(secret)]));
+  const database = URL.canParse(text) ? decoded(new URL(text).pathname.slice(1)) : "";
+  return [token, password]
+    .flatMap((secret) => (secret === undefined ? [] : [secret, decoded(secret)]))
+    .filter((secret) => secret !== database);
 }
 
 function decoded(text: string): string {

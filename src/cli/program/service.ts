@@ -114,7 +114,8 @@ async function openConsole(
 ): Promise<ConsoleServer> {
   const { port, host, ...options } = local.config?.console ?? {};
   const given = wishes.token ?? world.env["AMENDS_TOKEN"];
-  const ownTokens = options.tokens ?? [];
+  const { tokens = [] } = options;
+  const ownTokens = typeof tokens === "function" ? tokens() : tokens;
   const needsToken = ownTokens.length === 0 && options.authorize === undefined;
   const token =
     given !== undefined && given !== ""

@@ -97,6 +97,6 @@ function emptyless(value: string | undefined): string | undefined {
 
 function noDatabase(): UsageError {
   return new UsageError(
-    "Which database? Give --database URL|FILE, set DATABASE_URL, or put it into amends.config.ts.",
+    "Which database? Give --database URL|FILE, set DATABASE_URL, or put it into amends.config.ts. (amends reads no .env file: `node --env-file=.env node_modules/.bin/amends …`)",
   );
 }

@@ -1,7 +1,7 @@
 /** What monitoring asks for: one look at the database serves all questions of a second. */
+import { Readiness, type Found } from "../../operate/health/readiness.ts";
 import type { ConsoleContext } from "../context.ts";
 import { Shared } from "../http/shared.ts";
-import { Readiness, type Found } from "./health.ts";
 import { metricsText } from "./metrics.ts";
 
 const FRESH_MS = 1_000;
@@ -16,9 +16,10 @@ export interface HealthFigures {
 
 export function healthFigures(context: ConsoleContext, stuckAfterMs: number): HealthFigures {
   const { clock } = context.db;
-  const readiness = new Readiness(context, stuckAfterMs);
+  const workerHealth = () => context.amends.context.workerHealth();
+  const readiness = new Readiness(context.db);
   return {
-    checks: new Shared(clock, FRESH_MS, () => readiness.look()),
+    checks: new Shared(clock, FRESH_MS, () => readiness.look(stuckAfterMs, workerHealth)),
     metrics: new Shared(clock, FRESH_MS, () => metricsText(context)),
   };
 }

@@ -6,7 +6,7 @@ import { OPEN_FLOWS } from "../../core/flow/machine.ts";
 import { BLOCKING as OPEN_ENTRIES } from "../../core/outbox/machine.ts";
 import { CLAIMABLE, type SagaStatus } from "../../core/saga/machine.ts";
 import { countRuns } from "../../events/read/list.ts";
-import { dueAges } from "../../operate/backlog.ts";
+import { dueAges } from "../../operate/health/backlog.ts";
 import { countEntries } from "../../outbox/read/figures.ts";
 import { countSagas, dueSagas } from "../../sagas/read/figures.ts";
 import { countDeliveries } from "../../webhooks/read/list.ts";

@@ -9,6 +9,7 @@ import { positiveMs, type Duration } from "../../core/duration.ts";
 import { AmendsError } from "../../core/errors.ts";
 import { refuseUnknown } from "../../core/options.ts";
 import type { Amends } from "../../operate/amends.ts";
+import { STOPPING, STUCK_AFTER, workerReadiness } from "../../operate/health/readiness.ts";
 import { ConsoleContext } from "../context.ts";
 import type { Health } from "../contract.ts";
 import { healthFigures, METRICS_TYPE, type HealthFigures } from "./figures.ts";
@@ -43,7 +44,7 @@ interface Answer {
 }
 
 export async function listenForProbes(amends: Amends, options: ProbeOptions): Promise<ProbeServer> {
-  const { port, host = "127.0.0.1", stuckAfter = "5m" } = options;
+  const { port, host = "127.0.0.1", stuckAfter = STUCK_AFTER } = options;
   refuseUnknown(options, ["port", "host", "stuckAfter"], "`health`");
   if (!Number.isInteger(port) || port < 0 || port > PORT_MAX)
     throw new AmendsError("BAD_OPTION", `\`health.port\` must be a whole number, 0 to ${PORT_MAX}.`);
@@ -89,18 +90,10 @@ async function answer(
   }
 }
 
-/** A worker is ready while it works: one that has not begun, or that stops, is not. */
 async function readiness({ checks }: HealthFigures, isStopping: boolean): Promise<Answer> {
-  if (isStopping) return json(503, { status: "stuck", checks: [notReady("is stopping")] });
-  const found = await checks.get();
-  const isRunning = found.checks.some(({ name }) => name === "worker");
-  const all = isRunning ? found.checks : [...found.checks, notReady("is not running yet")];
-  const isReady = all.every(({ ok }) => ok);
-  return json(isReady ? 200 : 503, { status: isReady ? "ok" : "stuck", workers: found.workers, checks: all });
-}
-
-function notReady(detail: string): NonNullable<Health["checks"]>[number] {
-  return { name: "worker", ok: false, detail };
+  if (isStopping) return json(503, { status: "stuck", checks: STOPPING.checks });
+  const { ready, ...found } = workerReadiness(await checks.get());
+  return json(ready ? 200 : 503, { status: ready ? "ok" : "stuck", ...found });
 }
 
 async function metrics(figures: HealthFigures): Promise<Answer> {

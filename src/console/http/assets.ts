@@ -1,15 +1,20 @@
 /**
  * The built pages. All of them are listed and read once: a path in a request is looked up and never put together to a
  * path on the disk. Files whose name has a hash in it never change; the page itself is asked for every time. The build
- * writes compressed copies beside the files: a browser gets the smallest one that it accepts.
+ * writes compressed copies beside the files: a browser gets the smallest one that it accepts. Behind a framework's fetch
+ * interface it gets the file as it is, because a framework may compress by itself, or drop Content-Encoding as Next.js does.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { extname, join } from "node:path";
+import { dirname, extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { answer } from "./answer.ts";
 
-/** Beside the built code, or in the output folder of the build if the sources run. */
-const PLACES = ["../../console-assets/", "../../../dist/console-assets/", "../../../../dist/console-assets/"];
+/** From this folder: beside the built code, or in the output folder of the build if the sources run. */
+const PLACES = ["../../console-assets", "../../../dist/console-assets", "../../../../dist/console-assets"];
+
+const MISSING =
+  "The files of the console (amends/dist/console-assets) are missing beside the code: a bundler or file tracing left them out. " +
+  "Set `assets`, or see docs/guides/console.md, Next.js. In a checkout of Amends, run `npm run build`. The API under ./api/ works without them.\n";
 
 const TYPES: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",
@@ -43,21 +48,23 @@ export class Assets {
   #files: ReadonlyMap<string, Asset> | undefined;
 
   constructor(folder: string | undefined) {
-    this.#folder =
-      folder ??
-      PLACES.map((place) => fileURLToPath(new URL(place, import.meta.url))).find((one) => existsSync(one));
+    this.#folder = folder ?? builtPages();
   }
 
-  /** Undefined where there is no such file. `accepts` is the request's Accept-Encoding. */
+  /** Undefined where there is no such file. `accepts` is the request's Accept-Encoding; null for a copy as it is. */
   serve(path: string, accepts: string | null): Response | undefined {
     this.#files ??= this.#folder === undefined ? new Map<string, Asset>() : readFolder(this.#folder);
     const asset = this.#files.get(path === "/" ? "/index.html" : path);
     if (asset) return send(asset, accepts ?? "");
     if (path !== "/") return undefined;
-    const text =
-      "The pages of the console are not built. Run `npm run build`, or use the API under ./api/.\n";
-    return answer(text, 404, { "content-type": "text/plain; charset=utf-8" });
+    return answer(MISSING, 404, { "content-type": "text/plain; charset=utf-8" });
   }
+}
+
+/** Bundlers resolve `new URL(…, import.meta.url)` when they build and fail if they cannot: a path is found at run time. */
+function builtPages(): string | undefined {
+  const here = dirname(fileURLToPath(import.meta.url));
+  return PLACES.map((place) => join(here, place)).find((one) => existsSync(one));
 }
 
 function send({ bytes, headers, copies }: Asset, accepts: string): Response {

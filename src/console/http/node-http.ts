@@ -35,6 +35,7 @@ async function pass(answer: Answer, incoming: Mounted, outgoing: ServerResponse)
     const { baseUrl } = incoming;
     const redirect = slashMissing(incoming);
     const arrival = {
+      accepts: incoming.headers["accept-encoding"]?.toString(),
       ...(caller !== undefined && { caller }),
       ...(baseUrl && { mount: baseUrl }),
       ...(redirect !== undefined && { redirect }),

@@ -38,6 +38,7 @@ export async function overviewOf(context: ConsoleContext, window: Window): Promi
   await db.open();
   const { nowMs, byStatus } = await countSagas(reader, sagaMachine.states, COUNT_MAX);
   const spans = spansOf(window, nowMs);
+  const workers = await workersOf(reader);
   const ended = await countEndedSagas(reader, spans, BUCKET_MAX);
   return {
     at: iso(nowMs),
@@ -49,7 +50,8 @@ export async function overviewOf(context: ConsoleContext, window: Window): Promi
       latency: latencyOf(await sagaDurations(reader, spans.fromMs, SAMPLE_MAX)),
     },
     backlog: await dueSagas(reader, COUNT_MAX),
-    workers: (await workersOf(reader)).running,
+    workers: workers.running,
+    runMsAgo: workers.runMsAgo ?? null,
     outbox: await countEntries(reader, COUNT_MAX),
     flows: await countRuns(reader, COUNT_MAX),
     deliveries: await countDeliveries(reader, COUNT_MAX),

@@ -4,7 +4,7 @@
  * nobody can lock operators out. Tokens are too long to be guessed: the limit keeps the noise down.
  */
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
-import { AmendsError } from "../../core/errors.ts";
+import { AmendsError, errorLabel } from "../../core/errors.ts";
 import type { Clock } from "../../storage/clock.ts";
 import { Refused } from "../http/answer.ts";
 import { checkOperator, type Operator } from "./operator.ts";
@@ -30,6 +30,8 @@ interface Invitation extends Accepted {
   readonly untilMs: number;
 }
 
+type Warn = (fields: Readonly<Record<string, unknown>>, message: string) => void;
+
 const TOKEN_MIN = 24;
 const TOKEN_MAX = 1_000;
 const INVITATIONS_MAX = 100;
@@ -39,22 +41,25 @@ const CALLERS_MAX = 1_000;
 
 export class Tokens {
   readonly #clock: Clock;
-  readonly #tokens: readonly Accepted[];
+  readonly #read: () => readonly Accepted[];
+  #known: readonly Accepted[] | undefined;
   #invitations: Invitation[] = [];
   /** When each caller failed lately. */
   readonly #failures = new Map<string, number[]>();
 
-  constructor(tokens: readonly ConsoleToken[], clock: Clock) {
+  /** A list is checked here; a function is called, and its list checked, when a token is first needed. */
+  constructor(
+    tokens: readonly ConsoleToken[] | (() => readonly ConsoleToken[]),
+    clock: Clock,
+    warn: Warn = () => undefined,
+  ) {
     this.#clock = clock;
-    this.#tokens = tokens.map((given, index) => {
-      const where = `tokens[${index}]`;
-      if (typeof given?.token !== "string" || given.token.length < TOKEN_MIN) {
-        throw new AmendsError("BAD_OPTION", `${where}: a token has at least ${TOKEN_MIN} characters.`);
-      }
-      const hash = hashOf(given.token);
-      const tokenId = hashOf(hash).toString("base64url").slice(0, 22);
-      return { hash, tokenId, operator: checkOperator(given, where) };
-    });
+    if (typeof tokens !== "function") this.#known = tokens.map(accepted);
+    this.#read = () => (typeof tokens === "function" ? readTokens(tokens, warn) : []);
+  }
+
+  get #tokens(): readonly Accepted[] {
+    return (this.#known ??= this.#read());
   }
 
   /** The operator of a token as it is configured now; undefined if the token is gone. */
@@ -114,6 +119,34 @@ export class Tokens {
     const [oldest] = this.#failures.keys();
     if (this.#failures.size > CALLERS_MAX && oldest !== undefined) this.#failures.delete(oldest);
   }
+}
+
+/** The reason goes to the log: visitors are not told which token is wrong. */
+function readTokens(tokens: () => readonly ConsoleToken[], warn: Warn): readonly Accepted[] {
+  try {
+    return tokens().map(accepted);
+  } catch (error) {
+    const reason = error instanceof AmendsError ? error.message : errorLabel(error);
+    warn(
+      { reason },
+      "amends: the console's function `tokens` returned no valid tokens: a token signs in nobody",
+    );
+    const message = "The tokens of this console are not valid. The log of its process has the reason.";
+    throw new Refused(503, { code: "BAD_OPTION", message });
+  }
+}
+
+function accepted(given: ConsoleToken, index: number): Accepted {
+  const where = `tokens[${index}]`;
+  if (typeof given?.token !== "string" || given.token.length < TOKEN_MIN) {
+    throw new AmendsError(
+      "BAD_OPTION",
+      `${where}: a token has at least ${TOKEN_MIN} characters. If the build loads this file without the token, pass a function: \`tokens: () => […]\`.`,
+    );
+  }
+  const hash = hashOf(given.token);
+  const tokenId = hashOf(hash).toString("base64url").slice(0, 22);
+  return { hash, tokenId, operator: checkOperator(given, where) };
 }
 
 function hashOf(token: string | Buffer): Buffer {

@@ -7,6 +7,7 @@ import { isWellFormed } from "../identity.ts";
 import { patternsFor } from "./event-type.ts";
 
 export type Attributes = Readonly<Record<string, string>>;
+/** The accepted values per attribute of an event. */
 export type Filter = Readonly<Record<string, readonly string[]>>;
 
 const NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/;

@@ -44,6 +44,7 @@ export interface JobReport extends Report {
 
 /** Why a result was applied, or was only recorded. */
 export const VERDICTS = ["accepted", "repeated", "late", "foreign"] as const;
+/** Why the result of an attempt was applied (`accepted`), or was only recorded. */
 export type Verdict = (typeof VERDICTS)[number];
 
 /** Why a subscription is disabled: its receiver answered 410, or it has only failed for too long. */

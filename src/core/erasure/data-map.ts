@@ -109,13 +109,19 @@ export type TableDeclaration<Table extends string = string, Category extends str
 /** A data map as JSON: table declarations by table name. */
 export type DataMapJson = Readonly<Record<string, TableDeclaration>>;
 
+/** One table of a data map, as `dataMap` has read it. */
 export interface MappedTable {
+  /** The name of the table. */
   readonly name: string;
+  /** How a row of the table is reached from its subject. */
   readonly reach: MappedReach;
+  /** The columns with personal data, by name. */
   readonly columns: Readonly<Record<string, PersonalColumn>>;
+  /** True if an erasure overwrites the rows of the table and never deletes them. */
   readonly keepRows: boolean;
 }
 
+/** How a row is reached from its subject: by its own column, or through a row of another table. */
 export type MappedReach =
   | { readonly kind: "subject"; readonly column: string }
   | {

@@ -27,6 +27,7 @@ export interface Correction {
 }
 
 export const VERIFICATIONS = ["pending", "required"] as const;
+/** Whether a call still has to be verified at the other system. */
 export type Verification = (typeof VERIFICATIONS)[number];
 
 /** One call to an outside system about one subject, as the outbox holds it. */

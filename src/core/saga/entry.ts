@@ -4,6 +4,7 @@
  */
 import type { Direction } from "../identity.ts";
 
+/** What a line of the log says about a call. */
 export type EntryStatus = "STARTED" | "COMPLETED" | "FAILED";
 
 export type ControlName =

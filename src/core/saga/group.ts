@@ -5,7 +5,9 @@
 import { started, type Entry } from "./entry.ts";
 import type { Plan } from "./plan.ts";
 
+/** The parallel group of a planned step. */
 export interface Group {
+  /** The name of the group. */
   readonly name: string;
   /** The most steps of the group that act at once. Undefined: all of them. */
   readonly limit?: number | undefined;

@@ -6,7 +6,9 @@ import { AmendsError } from "../errors.ts";
 import { groupChange, groupText, readGroup, type Group } from "./group.ts";
 import { readWait, waitText, waitChange, type Wait } from "./wait.ts";
 
+/** One step of a stored plan. */
 export interface PlannedStep {
+  /** The name of the step. */
   readonly name: string;
   /** The step has an undo. */
   readonly undo: boolean;
@@ -26,6 +28,7 @@ export interface PlannedStep {
   readonly instead?: string | undefined;
 }
 
+/** The steps that a saga began with, in order, as they are stored with it. */
 export type Plan = readonly PlannedStep[];
 
 /** The properties of a step that one sign stands for. */

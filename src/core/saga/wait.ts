@@ -4,7 +4,9 @@
  */
 import { durationText } from "../duration.ts";
 
+/** What a planned step waits for. */
 export interface Wait {
+  /** Time, a signal or an event. */
   readonly kind: "sleep" | "signal" | "event";
   /** The signal's name or the event's type; nothing for a sleep. */
   readonly target?: string | undefined;

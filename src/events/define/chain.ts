@@ -16,6 +16,7 @@ export interface StepShape {
 /** The fields by which a saga may correlate: those of its trigger. */
 export type FieldOf<Trigger extends AnyEvent> = keyof DataOf<Trigger> & string;
 
+/** The type of the id of a run: that of the correlation field. */
 export type IdOf<Trigger extends AnyEvent, Field extends string> = Field extends keyof DataOf<Trigger>
   ? DataOf<Trigger>[Field]
   : never;

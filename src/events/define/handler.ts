@@ -43,6 +43,7 @@ export const RUN_SAGA: unique symbol = Symbol.for("amends.run-saga") as never;
 
 export type RunSaga = (saga: AnySaga, input: unknown, id: string) => Promise<SagaOutcome>;
 
+/** What a handler returns: `ok` with its success event, or `err` with its failure event. */
 export type Answer<Success extends AnyEvent, Failure extends AnyEvent> =
   | Ok<ValueOf<Success>>
   | Err<ValueOf<Failure>>;

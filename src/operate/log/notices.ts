@@ -49,6 +49,15 @@ export class Notices {
     );
   }
 
+  /** A step that may take longer than a run with a budget has for work. */
+  longStep(saga: string, step: string, timeoutMs: number, workMs: number): void {
+    const [may, has] = [timeoutMs, workMs].map((ms) => `${Number((ms / 1_000).toFixed(1))}s`);
+    this.#logger.warn(
+      { saga, step, timeoutMs, workMs },
+      `amends: step ${step} may take ${may}, and a run has ${has} for work: it may never finish. Give the step a shorter \`timeout\`, or the run a larger \`budget\``,
+    );
+  }
+
   /** Open sagas whose definition this process does not have. */
   unknownKind(saga: string, version: number, sagas: number): void {
     this.#logger.warn(

@@ -17,7 +17,7 @@ import { positiveMs, type Duration } from "../../core/duration.ts";
 import { AmendsError } from "../../core/errors.ts";
 import { checkUuid } from "../../core/identity.ts";
 import { checkNote, type OperatorNote } from "../../core/operator-note.ts";
-import { refuseArguments, refuseUnknown } from "../../core/options.ts";
+import { givenTransaction, refuseArguments, refuseUnknown } from "../../core/options.ts";
 import { decide, decideBefore, type Decision, type Outcome } from "../../core/outbox/decide.ts";
 import { isErr } from "../../core/result.ts";
 import type { Session } from "../../storage/database.ts";
@@ -148,7 +148,7 @@ export class Calls<Tx = unknown> {
     const newId = (): string => this.#host.newId();
     const payload = await encodeInput(call, input);
     const made = readCall(call.name, payload, options as EnqueueOptions<never>, newId, tracer.current());
-    const { tx } = options;
+    const tx = givenTransaction(options, "calls.enqueue");
     if (tx !== undefined) {
       const session = database.join(tx);
       const queued = await perform(session, writeCall(session.dialect, made));

@@ -1,6 +1,6 @@
 /**
  * Whether a worker runs anywhere. Each worker says so every 15 seconds, in one small commit, and says when it stops. A
- * worker that has said nothing for a minute counts as gone.
+ * worker that has said nothing for a minute counts as gone. A run of `runOnce` is no worker: it says once that it begins.
  */
 import { instant } from "../../storage/column.ts";
 import type { Database, Row } from "../../storage/database.ts";
@@ -22,6 +22,8 @@ const SEEN = projection({ ...WORKER.shape, nowAt: instant("now_at") });
 export interface Workers {
   /** The number of workers that run, counted up to 1,000. */
   readonly running: number;
+  /** Milliseconds since a run of `runOnce` last began, as from a cron job; undefined if a worker was seen later. */
+  readonly runMsAgo: number | undefined;
   /** Milliseconds since a worker was last seen; undefined if there never was one. */
   readonly seenMsAgo: number | undefined;
   /**
@@ -32,7 +34,9 @@ export interface Workers {
 }
 
 export async function readWorkers(reader: Reader): Promise<Workers> {
-  const rows = (await reader.query(listWorkers(reader.dialect, COUNT_MAX))).map((row) => SEEN.read(row));
+  const all = (await reader.query(listWorkers(reader.dialect, COUNT_MAX))).map((row) => SEEN.read(row));
+  const run = all[0]?.isRun ? all[0] : undefined;
+  const rows = all.filter(({ isRun }) => !isRun);
   const running = rows.filter(
     ({ seenAt, stoppedAt, nowAt }) => stoppedAt === undefined && nowAt - seenAt < GONE_MS,
   );
@@ -41,6 +45,7 @@ export async function readWorkers(reader: Reader): Promise<Workers> {
     Math.max(0, nowAt - seenAt);
   return {
     running: running.length,
+    runMsAgo: run && silence(run),
     seenMsAgo: last && silence(last),
     silentMs: running.length === 0 ? undefined : Math.max(...running.map(silence)),
   };
@@ -57,10 +62,10 @@ export class Presence {
     this.#owner = owner;
   }
 
-  async seen(): Promise<void> {
+  async seen(isRun: boolean): Promise<void> {
     const { dialect } = this.#db;
-    const isTaken = !this.#isKnown && (await this.#query(takeOldRow(dialect, this.#owner))).length > 0;
-    if (!isTaken) await this.#query(saySeen(dialect, this.#owner));
+    const isTaken = !this.#isKnown && (await this.#query(takeOldRow(dialect, this.#owner, isRun))).length > 0;
+    if (!isTaken) await this.#query(saySeen(dialect, this.#owner, isRun));
     this.#isKnown = true;
   }
 

@@ -148,12 +148,13 @@ export type Fresh<Name extends string, Results> = Name extends keyof Results
 type Distinct<Name extends string, Step extends string, Results> = Name &
   Fresh<Name, Results & Record<Step, unknown>>;
 
+/** The results of the steps so far, and that of one more step. */
 export type With<Results, Name extends string, Value> = {
   readonly [K in keyof Results | Name]: K extends keyof Results ? Results[K] : ValueOf<Value>;
 };
 
-/** What a saga without steps has. */
 // oxlint-disable-next-line typescript/ban-types
+/** The results of a saga without steps. */
 export type NoResults = {};
 
 /** A saga definition. Register it in `sagas` of `new Amends`, and start it with `amends.start`. */

@@ -26,7 +26,10 @@ export function mismatchOf(
 ): string | undefined {
   const kept = offer?.dialect.name;
   if (wanted.dialect !== kept) {
-    return `wants a transaction of ${wanted.dialect}, but Amends has ${kept ?? "a storage without transactions"}.`;
+    const client = wanted.client === undefined ? "" : ` (${wanted.client})`;
+    const inTests = `In tests, pass \`transaction\` of amends/${kept ?? ""}: docs/guides/testing.md, "Sagas with steps in your client's transaction".`;
+    const has = kept === undefined ? "a storage without transactions." : `${kept}. ${inTests}`;
+    return `wants a transaction of ${wanted.dialect}${client}, but Amends has ${has}`;
   }
   if (wanted.client === offer?.client) return undefined;
   const driver = kept === "postgres" ? "pg" : "the SQLite handle";

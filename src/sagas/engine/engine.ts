@@ -47,13 +47,21 @@ export interface EngineOptions extends Pick<
   readonly onBug: (error: unknown) => void;
 }
 
+/** Counters of what the sagas of this process did, since it began. */
 export interface Counters {
+  /** Sagas that were started here. */
   started: number;
+  /** Sagas that were claimed here. */
   claimed: number;
+  /** Claims of sagas that had lost their worker. */
   recovered: number;
+  /** Sagas that completed here. */
   completed: number;
+  /** Sagas that failed here, after their compensations. */
   failed: number;
+  /** Sagas that stalled here. */
   stalled: number;
+  /** Claims that were given back before the saga ended, as on a shutdown. */
   released: number;
   /** Claims that were lost to another worker: the fence held. */
   lost: number;

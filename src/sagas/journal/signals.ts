@@ -4,7 +4,7 @@
  */
 import { AmendsError } from "../../core/errors.ts";
 import { checkId } from "../../core/identity.ts";
-import { refuseUnknown } from "../../core/options.ts";
+import { givenTransaction, refuseUnknown } from "../../core/options.ts";
 import { sagaMachine, type SagaStatus } from "../../core/saga/machine.ts";
 import { eventArrivesAs, isEventName } from "../../core/saga/wait.ts";
 import type { Database, Dialect, Session } from "../../storage/database.ts";
@@ -51,8 +51,9 @@ export async function sendSignal<Tx>(
   const { db, engine, retryLimits } = tools;
   const text = await throughSchema(...schemaOf(type, payload, options));
   const signal = newSignal(tools, sagaId, type, text, options);
-  if (options.tx !== undefined) {
-    const session = db.join(options.tx);
+  const tx = givenTransaction(options, "amends.signal");
+  if (tx !== undefined) {
+    const session = db.join(tx);
     const isNew = await perform(session, deliver(session.dialect, signal));
     engine.dueIn(COMMIT_SOON_MS);
     return isNew;

@@ -119,6 +119,9 @@ export function stallReason(state: SagaState): string {
     case "undo-failed":
       return `the undo of step ${String(stall.step)} failed (${String(stall.label)})`;
     case "forward-only":
+      // A pivot that clearly said no turns the saga back: this one may have happened.
+      if (state.plan.some(({ name, pivot }) => pivot && name === stall.step))
+        return `it is unknown whether the pivot ${String(stall.step)} happened (${String(stall.label)}; a try threw or was interrupted), so nothing was undone`;
       return `step ${String(stall.step)} failed (${String(stall.label)}) where the saga can only go forward`;
     case "running":
       return isUndone(state, stall.step)

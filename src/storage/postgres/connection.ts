@@ -31,6 +31,8 @@ import { Statements, type StatementOptions } from "./statements.ts";
 
 export interface PostgresOptions<Tx> extends StatementOptions {
   readonly pool: Pool;
+  /** Host and port, for messages. */
+  readonly address: () => string | undefined;
   readonly durability: Durability;
   /** The dialect of statements in a caller's transaction. */
   readonly joinedDialect: Dialect;
@@ -114,6 +116,10 @@ export class PostgresDatabase<Tx = ClientBase> implements Database<Tx> {
 
   get connections(): number {
     return this.#options.pool.options.max;
+  }
+
+  get address(): string | undefined {
+    return this.#options.address();
   }
 
   get access(): DatabaseAccess {

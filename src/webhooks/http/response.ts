@@ -1,7 +1,9 @@
 /** The stored part of a response, for operators: a few headers and the beginning of the body. */
 import type { Answer } from "./exchange.ts";
 
+/** What is stored of the response to an attempt. */
 export interface SendResponse {
+  /** Some headers, by their names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   /** At most 16 KiB, as text. Empty if it is compressed: an untrusted body is never decompressed. */
   readonly body: string;

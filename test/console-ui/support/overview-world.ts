@@ -69,6 +69,7 @@ export function overviewOf(world: World, window: Overview["window"]): Overview {
           },
     },
     workers: 1,
+    runMsAgo: null,
     backlog: { oldestMs: quiet ? 0 : 1_400 + 900 * Math.sin(Date.now() / 5_000), due: count(quiet ? 0 : 23) },
     outbox: tally([...world.outbox.values()], ["pending", "in_flight", "failed", "scheduled", "abandoned"]),
     flows: tally([...world.flows.values()], ["running", "compensating", "stalled", "completed", "failed"]),

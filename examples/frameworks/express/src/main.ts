@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import express, { type NextFunction, type Request, type Response } from "express";
-import { amends, createOrder, findOrder, isReachable, migrate, newOrder, pool } from "./shop.ts";
+import { amends, createOrder, findOrder, migrate, newOrder, pool } from "./shop.ts";
 
 await migrate();
 const worker = amends.worker();
@@ -22,7 +22,7 @@ app.get("/orders/:id", async (request, response) => {
 });
 
 app.get("/health", async (_request, response) => {
-  const ready = worker.running && (await isReachable());
+  const { ready } = await worker.ready();
   response.status(ready ? 200 : 503).json({ ready });
 });
 
@@ -41,8 +41,9 @@ const server = app.listen(Number(process.env.PORT ?? 3000), (error) => {
 async function stop(): Promise<void> {
   server.close(); // open requests have five seconds to finish; clients may keep connections open for longer
   setTimeout(() => server.closeAllConnections(), 5_000).unref();
-  await once(server, "close");
-  await amends.close(); // calls under way finish, other work is left to the next worker
+  // Calls under way finish, other work is left to the next worker.
+  await Promise.all([once(server, "close"), worker.stop()]);
+  await amends.close();
   await pool.end();
 }
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void stop());

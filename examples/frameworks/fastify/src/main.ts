@@ -1,5 +1,5 @@
 import Fastify from "fastify";
-import { amends, createOrder, findOrder, isReachable, migrate, newOrder, pool } from "./shop.ts";
+import { amends, createOrder, findOrder, migrate, newOrder, pool } from "./shop.ts";
 
 const app = Fastify({ logger: true });
 const worker = amends.worker();
@@ -27,7 +27,7 @@ app.get<{ Params: { id: string } }>("/orders/:id", async (request, reply) => {
 });
 
 app.get("/health", async (_request, reply) => {
-  const ready = worker.running && (await isReachable());
+  const { ready } = await worker.ready();
   return reply.code(ready ? 200 : 503).send({ ready });
 });
 

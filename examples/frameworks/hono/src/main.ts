@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { getRequestListener } from "@hono/node-server";
 import { Hono } from "hono";
-import { amends, createOrder, findOrder, isReachable, migrate, newOrder, pool } from "./shop.ts";
+import { amends, createOrder, findOrder, migrate, newOrder, pool } from "./shop.ts";
 
 await migrate();
 const worker = amends.worker();
@@ -22,7 +22,7 @@ app.get("/orders/:id", async (c) => {
 });
 
 app.get("/health", async (c) => {
-  const ready = worker.running && (await isReachable());
+  const { ready } = await worker.ready();
   return c.json({ ready }, ready ? 200 : 503);
 });
 
@@ -36,8 +36,9 @@ const server = createServer(getRequestListener(app.fetch)).listen(Number(process
 async function stop(): Promise<void> {
   server.close(); // open requests have five seconds to finish; clients may keep connections open for longer
   setTimeout(() => server.closeAllConnections(), 5_000).unref();
-  await once(server, "close");
-  await amends.close(); // calls under way finish, other work is left to the next worker
+  // Calls under way finish, other work is left to the next worker.
+  await Promise.all([once(server, "close"), worker.stop()]);
+  await amends.close();
   await pool.end();
 }
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void stop());

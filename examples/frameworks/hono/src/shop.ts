@@ -38,13 +38,6 @@ export async function findOrder(id: string): Promise<{ id: string; status: strin
   return rows[0];
 }
 
-export function isReachable(): Promise<boolean> {
-  return pool.query("select 1").then(
-    () => true,
-    () => false,
-  );
-}
-
 async function inTransaction(work: (tx: pg.ClientBase) => Promise<void>): Promise<void> {
   const client = await pool.connect();
   try {

@@ -2,6 +2,7 @@
 import {
   Module,
   type DynamicModule,
+  type BeforeApplicationShutdown,
   type OnApplicationBootstrap,
   type OnApplicationShutdown,
   type Provider,
@@ -9,6 +10,7 @@ import {
 } from "@nestjs/common";
 import { Amends, type AnySaga, type Worker } from "amends";
 import { postgres } from "amends/postgres";
+import { logger } from "./logger.ts";
 
 /** A provider with a saga: its acts use what Nest injects into it. */
 export interface SagaProvider {
@@ -23,7 +25,9 @@ export interface AmendsModuleOptions {
 }
 
 @Module({})
-export class AmendsModule implements OnApplicationBootstrap, OnApplicationShutdown {
+export class AmendsModule
+  implements OnApplicationBootstrap, BeforeApplicationShutdown, OnApplicationShutdown
+{
   readonly #worker: Worker;
 
   constructor(private readonly amends: Amends) {
@@ -35,7 +39,7 @@ export class AmendsModule implements OnApplicationBootstrap, OnApplicationShutdo
       provide: Amends,
       inject: [...sagas],
       useFactory: (...given: SagaProvider[]) =>
-        new Amends({ database: postgres(url), sagas: given.map(({ saga }) => saga), logger: console }),
+        new Amends({ database: postgres(url), sagas: given.map(({ saga }) => saga), logger }),
     };
     return {
       module: AmendsModule,
@@ -45,8 +49,8 @@ export class AmendsModule implements OnApplicationBootstrap, OnApplicationShutdo
     };
   }
 
-  get isWorking(): boolean {
-    return this.#worker.running;
+  async isReady(): Promise<boolean> {
+    return (await this.#worker.ready()).ready;
   }
 
   async onApplicationBootstrap(): Promise<void> {
@@ -54,7 +58,12 @@ export class AmendsModule implements OnApplicationBootstrap, OnApplicationShutdo
     await this.#worker.start();
   }
 
-  /** The server is closed by now. Calls under way finish, other work is left to the next worker. */
+  /** Calls under way finish, other work is left to the next worker. Every module still has its connections. */
+  async beforeApplicationShutdown(): Promise<void> {
+    await this.#worker.stop();
+  }
+
+  /** The server is closed by now: no request needs Amends any more. */
   async onApplicationShutdown(): Promise<void> {
     await this.amends.close();
   }

@@ -8,7 +8,7 @@ import { Payments } from "./payments.ts";
 import { PlaceOrder } from "./place-order.ts";
 
 @Module({
-  imports: [DatabaseModule, AmendsModule.register({ url, sagas: [PlaceOrder], providers: [Payments] })],
+  imports: [AmendsModule.register({ url, sagas: [PlaceOrder], providers: [Payments] }), DatabaseModule],
   controllers: [OrdersController, HealthController],
   providers: [OrdersService],
 })

@@ -7,5 +7,5 @@ const app = await NestFactory.create(AppModule);
 app.enableShutdownHooks([], { useProcessExit: true });
 const server = await app.listen(process.env.PORT ?? 3000);
 
-// Open requests have five seconds to finish; clients may keep connections open for longer.
-process.once("SIGTERM", () => setTimeout(() => server.closeAllConnections(), 5_000).unref());
+// The worker stops first, within 25 seconds, then the server. Clients may keep connections open for longer.
+process.once("SIGTERM", () => setTimeout(() => server.closeAllConnections(), 30_000).unref());

@@ -21,7 +21,7 @@ export async function forbidden(
   const [said, kind = "", name = ""] = DENIED.exec(String((error as { message?: unknown }).message)) ?? [];
   const asked = dialect.name === "postgres" && query ? (db as Asked) : undefined;
   const told = asked && (await tell(asked, kind, name).catch(() => undefined));
-  if (told === undefined) return refusal(dialect.name, "DATABASE_FORBIDDEN", error);
+  if (told === undefined) return refusal({ dialect }, "DATABASE_FORBIDDEN", error);
   const facts = factsOf(error);
   const message = `${told} (SQLSTATE ${facts.cause}, ${said})`;
   return new AmendsError("DATABASE_FORBIDDEN", message, { ...facts }, { cause: error });
@@ -32,8 +32,11 @@ async function tell(db: Asked, kind: string, name: string): Promise<string | und
   const [row] = await db.query(sql`select current_user::text as login`);
   const login = String(row?.["login"]);
   const grants = `\`amends migrate --print-grants ${login}\` prints the grants.`;
-  if (kind === "database")
-    return `The login "${login}" may not create the schema ${schema}. Let a role that may run: create schema ${schema} authorization "${login}"`;
+  if (kind === "database") {
+    const run = `Run \`amends migrate\` as the owner, then grant this login its rights: \`amends migrate --print-grants ${login}\`.`;
+    const owned = `Only a login that shall own the tables needs: create schema ${schema} authorization "${login}"`;
+    return `There is no schema ${schema}, and the login "${login}" may not create it. ${run} ${owned}`;
+  }
   if (kind === "schema") return `The login "${login}" lacks usage or create on the schema ${name}. ${grants}`;
   if (kind === "") return undefined;
   const missing = await missingOn(db, name);

@@ -1,9 +1,9 @@
 /** How long the oldest due work of each part has waited, in milliseconds; 0 where nothing waits. */
-import { dueDeliveryAge, dueEntryAge } from "../outbox/read/figures.ts";
-import { dueSagas } from "../sagas/read/figures.ts";
-import { readFigures } from "../storage/read/figures.ts";
-import type { Reader } from "../storage/read/reader.ts";
-import { dueWebhookAge } from "../webhooks/read/list.ts";
+import { dueDeliveryAge, dueEntryAge } from "../../outbox/read/figures.ts";
+import { dueSagas } from "../../sagas/read/figures.ts";
+import { readFigures } from "../../storage/read/figures.ts";
+import type { Reader } from "../../storage/read/reader.ts";
+import { dueWebhookAge } from "../../webhooks/read/list.ts";
 
 export type DueAges = Readonly<Record<"sagas" | "outbox" | "events" | "webhooks", number>>;
 
