@@ -16,7 +16,6 @@ import { COMMIT_SOON_MS } from "../runtime/duty.ts";
 import type { Fanout, RunRecord } from "./run/outcome.ts";
 import type { EventDefinition } from "./define/registry.ts";
 import type { EventEngine } from "./run/engine.ts";
-import type { Reaper } from "./run/reaper.ts";
 import { makeEngine, type EventsOptions, type SagaPort } from "./set-up.ts";
 import type { AnySaga } from "../sagas/define/definition.ts";
 import type { Duty } from "../runtime/duty.ts";
@@ -43,7 +42,7 @@ const ROWS_MAX = 5_000;
 /** Typed event flow: `amends.events`. */
 export class EventFlow<Tx = unknown> {
   readonly #engine: EventEngine;
-  readonly #reaper: Reaper;
+  readonly #reaper: Duty;
   readonly #db: Database<Tx>;
   readonly #reader: Reader;
 

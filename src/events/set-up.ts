@@ -2,9 +2,10 @@
 import { AmendsError } from "../core/errors.ts";
 import { refuseUnknown } from "../core/options.ts";
 import type { AnySaga } from "../sagas/define/definition.ts";
+import type { Duty } from "../runtime/duty.ts";
 import type { PartContext } from "../runtime/part.ts";
 import { EventEngine, type EventEngineOptions } from "./run/engine.ts";
-import { Reaper } from "./run/reaper.ts";
+import { reaper } from "./run/reaper.ts";
 import { SagaRegistry, type EventDefinition } from "./define/registry.ts";
 import type { SagaStore } from "./store/saga-store.ts";
 
@@ -27,7 +28,7 @@ export interface SagaPort extends Pick<EventEngineOptions, "runSaga" | "tellSaga
 
 export interface EventParts {
   readonly engine: EventEngine;
-  readonly reaper: Reaper;
+  readonly reaper: Duty;
 }
 
 export function makeEngine(
@@ -57,7 +58,7 @@ export function makeEngine(
     onBug: (error) => context.onBug(error),
     onAttention: (fields, message) => context.error(fields, message),
   });
-  return { engine, reaper: new Reaper({ engine, dialect, clock, warn }) };
+  return { engine, reaper: reaper({ engine, dialect, clock, warn }) };
 }
 
 function readOptions(given: readonly EventDefinition[] | EventsOptions): EventsOptions {

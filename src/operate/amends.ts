@@ -86,7 +86,7 @@ export class Amends<Tx = unknown, Category extends string = string> {
 
   constructor(options: DatabaseOptions<Tx, Category> | StorageOptions) {
     checkOptions(options);
-    // Whatever waits for the database listens to it: how many that are is no mistake.
+    // Each wait for the database adds a listener to the signal: their number is not a leak, of which Node.js would warn.
     setMaxListeners(0, this.#closing.signal);
     this.#database = options.database;
     this.#clock = (options.database ?? options).clock ?? systemClock;

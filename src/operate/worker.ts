@@ -9,6 +9,7 @@ import { refuseUnknown } from "../core/options.ts";
 import { sleep, within, type Clock } from "../storage/clock.ts";
 import { chooseDuties, type Duty } from "../runtime/duty.ts";
 import { BEAT_MS, type Presence } from "../runtime/presence/presence.ts";
+import { DutyLoop, healthOf, type LoopTools, type WorkerHealth } from "../runtime/loop.ts";
 import {
   STOPPING,
   STUCK_AFTER,
@@ -19,7 +20,6 @@ import {
 } from "./health/readiness.ts";
 import { ClaimFailures } from "./budget/claim-failures.ts";
 import { Budget, BudgetedWork, type RunReport } from "./budget/run-within.ts";
-import { DutyLoop, healthOf, type LoopTools, type WorkerHealth } from "../runtime/loop.ts";
 
 /** The options of a worker. */
 export interface WorkerOptions {
@@ -53,10 +53,10 @@ export interface StopOptions {
 }
 
 export interface WorkerTools {
-  /** What there is to do; asked anew at each start. */
+  /** The duties of all configured parts; read again at each start. */
   readonly duties: () => readonly Duty[];
   readonly clock: Clock;
-  /** What its loops report trouble with the database to. */
+  /** The loops report trouble with the database to it. */
   readonly watch: LoopTools["watch"];
   readonly owner: string;
   /** Refuses a database that does not fit. It reads only what these duties need. */
@@ -115,7 +115,7 @@ export class Worker {
     return this.#stopping !== undefined || this.#once !== undefined;
   }
 
-  /** @internal Whether it makes progress; undefined while the worker does not run. */
+  /** @internal The progress of the worker; undefined while it does not run. */
   get health(): WorkerHealth | undefined {
     if (!this.#stopping) return undefined;
     const loops = this.#loops.map(({ health }) => health);
@@ -143,7 +143,7 @@ export class Worker {
   async start(): Promise<void> {
     if (this.#stopping) throw new AmendsError("NOT_ALLOWED_NOW", "This worker has been started already.");
     const stopping = new AbortController();
-    // Every kind of work listens to it: how many that are is no mistake.
+    // Each duty adds listeners to the signal: their number is not a leak, of which Node.js would warn.
     setMaxListeners(0, stopping.signal);
     this.#stopping = stopping;
     let loops: readonly DutyLoop[];
@@ -252,14 +252,14 @@ export class Worker {
   }
 
   async #checkedLoops(
-    inTime: (answer: Promise<void>) => Promise<void> = (answer) => answer,
+    limited: (answer: Promise<void>) => Promise<void> = (answer) => answer,
   ): Promise<readonly DutyLoop[]> {
     const { clock, owner, watch } = this.#tools;
     const duties = chooseDuties(this.#tools.duties(), this.#only);
-    await inTime(this.#tools.check(duties));
+    await limited(this.#tools.check(duties));
     const tools = { clock, owner, pollMs: this.#pollMs, watch };
     this.#loops = duties.map((duty) => new DutyLoop(duty, tools));
-    await inTime(this.#record(() => this.#tools.presence?.seen(this.#stopping === undefined)));
+    await limited(this.#record(() => this.#tools.presence?.seen(this.#stopping === undefined)));
     return this.#loops;
   }
 

@@ -13,7 +13,7 @@ export function workersOf(reader: Reader): Promise<Workers> {
 /** A run of a cron job so long ago means that work is still processed: schedules of five minutes are common. */
 const RECENT_RUN_MS = 300_000;
 
-/** However many callers wait, the database is asked, and the log told, once in this time. */
+/** The database is asked, and a warning logged, at most once in this time, however many callers wait. */
 const ASK_EVERY_MS = 60_000;
 
 export class WorkerLookout {
@@ -29,7 +29,7 @@ export class WorkerLookout {
     this.#logger = logger;
   }
 
-  /** True also if that cannot be found out. */
+  /** Also true if the database does not answer. */
   async isRunning(): Promise<boolean> {
     if (this.#isHere()) return true;
     const workers = await readWorkers(this.#db).catch(() => undefined);

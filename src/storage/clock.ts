@@ -49,3 +49,11 @@ export async function within(clock: Clock, ms: number, end: Promise<unknown>): P
   await Promise.race([end, ...limits]);
   over.abort();
 }
+
+/** The result of the work; rejects with `late` if the work takes longer. The work goes on: its result is then ignored. */
+export function inTime<T>(clock: Clock, ms: number, work: Promise<T>, late: () => Error): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const cancel = clock.after(ms, () => reject(late()));
+    work.then(resolve, reject).finally(cancel);
+  });
+}

@@ -5,7 +5,7 @@
  */
 import { delayMs, type Backoff } from "../core/backoff.ts";
 import { AmendsError } from "../core/errors.ts";
-import { sleep, systemClock } from "./clock.ts";
+import { inTime, sleep, systemClock } from "./clock.ts";
 import type { Database } from "./database.ts";
 import { forbidden } from "./postgres/rights/forbidden.ts";
 import { refusal } from "./refusal.ts";
@@ -75,11 +75,7 @@ export async function answerInTime<T>(
   work: Promise<T>,
 ): Promise<T> {
   const { callMs } = db;
-  if (callMs === undefined) return work;
-  return new Promise<T>((resolve, reject) => {
-    const cancel = systemClock.after(callMs, () => reject(noAnswer(db)));
-    work.then(resolve, reject).finally(cancel);
-  });
+  return callMs === undefined ? work : inTime(systemClock, callMs, work, () => noAnswer(db));
 }
 
 /** The error of a call that the database has not answered within its limit. */

@@ -131,6 +131,12 @@ onDatabase("postgres", (database) => {
     expect(await arrive("bigint", [null])).toEqual([]);
   });
 
+  it("[C-03] an id with a comma is refused: it would make two elements of one", () => {
+    const encode = (ids: readonly string[]): unknown => TEXT_ARRAYS.encode("bigint", ids, (id) => id);
+    expect(encode(["1", "2"])).toBe("1,2");
+    expect(() => encode(["1,2", "3"])).toThrow("must not contain a comma");
+  });
+
   it("[C-03] rows with BigInts and with columns in another case are read like any others", async () => {
     const camel = (name: string): string =>
       name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());

@@ -8,7 +8,7 @@ import { labelWithMessage } from "../../core/errors.ts";
 import { decide, expects, type FlowEmission, type FlowEvent } from "../../core/flow/decide.ts";
 import type { FlowPlan, FlowState } from "../../core/flow/state.ts";
 import { settled, SUPERSEDED } from "../../core/outbox/machine.ts";
-import type { Clock } from "../../storage/clock.ts";
+import { inTime, type Clock } from "../../storage/clock.ts";
 import { withLaterId, type EventValue } from "../define/event.ts";
 import type { SagaPlace, SagaRegistry } from "../define/registry.ts";
 import type { AnySagaDef } from "../define/saga-def.ts";
@@ -205,10 +205,7 @@ export class FlowDecider {
 
   /** An event that a saga's own function makes. */
   #made<Event>(making: Promise<Event>): Promise<Event> {
-    return new Promise((resolve, reject) => {
-      const cancel = this.#clock.after(MAKE_MS, () => reject(new TimedOut()));
-      making.then(resolve, reject).finally(cancel);
-    });
+    return inTime(this.#clock, MAKE_MS, making, () => new TimedOut());
   }
 
   #plainOutcome(delivery: Delivery, result: FinalResult): Outcome {

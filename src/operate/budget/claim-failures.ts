@@ -22,14 +22,14 @@ export class ClaimFailures {
     }
   }
 
-  /** Throws the first error, with the names of all duties whose claim failed. */
+  /** Throws the first error. An error of Amends gets the names of all duties whose claim failed; another one stays as it is. */
   throwIfAny(): void {
     const [first] = this.#errors.values();
     if (this.#errors.size === 0) return;
     if (!(first instanceof AmendsError)) throw first;
     const duties = [...this.#errors.keys()].map(({ name }) => name);
     const message = `These duties could not claim work: ${duties.join(", ")}. The others went on. ${first.message}`;
-    // The same cause: the message may say that the driver's words are there.
+    // The same cause: the message may refer to it for the driver's own message.
     throw new AmendsError(first.code, message, { ...first.details, duties }, { cause: first.cause });
   }
 }

@@ -1,4 +1,4 @@
-/** What one Amends tells its logger and its hooks. Ids, names and labels, never personal data. */
+/** Notifies the logger and the hooks of one Amends. Its fields are ids, names and labels, never personal data. */
 import { isOutage } from "../../core/errors.ts";
 import { outcomeOf } from "../../sagas/view/outcome.ts";
 import type { JournalHost } from "../../sagas/engine/journal-host.ts";

@@ -63,18 +63,18 @@ class Sweeper implements Duty {
   readonly name: string = "retention";
   readonly capacity: number = 1;
   readonly renewEveryMs: number = 3_600_000;
-  readonly #host: PartContext;
+  readonly #context: PartContext;
   readonly #chores: readonly Chore[];
   #restUntilMs = Number.NEGATIVE_INFINITY;
   #isAccepted = false;
 
   constructor(context: PartContext, chores: readonly Chore[]) {
-    this.#host = context;
+    this.#context = context;
     this.#chores = chores;
   }
 
   get room(): number {
-    return this.#isAccepted && this.#host.clock.monotonicMs() >= this.#restUntilMs ? 1 : 0;
+    return this.#isAccepted && this.#context.clock.monotonicMs() >= this.#restUntilMs ? 1 : 0;
   }
 
   accept(): void {
@@ -85,13 +85,13 @@ class Sweeper implements Duty {
     const { more, trouble } = await this.#sweep();
     for (const error of trouble) {
       if (isOutage(error)) {
-        this.#host.watch("retention").trouble(error);
+        this.#context.watch("retention").trouble(error);
         continue;
       }
       const label = errorLabel(error);
-      this.#host.warn({ error: label }, "amends: a chore of retention failed; trying again in a minute");
+      this.#context.warn({ error: label }, "amends: a chore of retention failed; trying again in a minute");
     }
-    if (!more || trouble.length > 0) this.#restUntilMs = this.#host.clock.monotonicMs() + REST_MS;
+    if (!more || trouble.length > 0) this.#restUntilMs = this.#context.clock.monotonicMs() + REST_MS;
     return [];
   }
 
@@ -126,10 +126,10 @@ class Sweeper implements Duty {
   }
 }
 
-function transactAs(host: PartContext, role: string | undefined): Transact {
-  const { database } = host;
+function transactAs(context: PartContext, role: string | undefined): Transact {
+  const { database } = context;
   if (role !== undefined) checkRole(database.dialect, role);
-  const retryLimits = retryLimitsOf(host, "retention");
+  const retryLimits = retryLimitsOf(context, "retention");
   return (work) =>
     persist(
       database,

@@ -153,7 +153,7 @@ export function successLines(host: SagaHost, run: Run, command: CallCommand, cal
   return linesOf(host, run, { entry, emissions: called.emissions });
 }
 
-/** Reports what a call came to after its line is durable. */
+/** Reports a failed call, after its line is durable. */
 function report(
   host: SagaHost,
   run: Run,

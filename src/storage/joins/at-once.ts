@@ -1,11 +1,11 @@
-/** What a synchronous transaction needs at once, and cannot wait for. */
+/** For operations in a synchronous transaction: they need their values and their session without waiting. */
 import { AmendsError } from "../../core/errors.ts";
 import type { Database, SyncSession } from "../database.ts";
 
 /** The value, or a refusal if it comes later. `field` says what it is: "The input of saga order". */
 export function atOnce<T>(value: T | Promise<T>, field: string): T {
   if (!(value instanceof Promise)) return value;
-  value.catch(() => undefined); // nobody waits for it
+  value.catch(() => undefined); // its rejection has no receiver
   throw new AmendsError(
     "NOT_SUPPORTED",
     `${field} has an asynchronous schema, and a synchronous transaction cannot wait for it. Use a schema without asynchronous checks, or an asynchronous transaction. Nothing was written.`,

@@ -5,13 +5,13 @@
  * for a client that is known and says that its transaction is open, and at most two round trips for any other.
  */
 import { AmendsError } from "../../core/errors.ts";
+import { inTime, systemClock } from "../clock.ts";
 import type { Dialect, JoinedSession, Row, Session } from "../database.ts";
 import type { Joins } from "./joins.ts";
 import type { Sql } from "../sql.ts";
 import { markTransaction, placeOf, readMark } from "./callers-queries.ts";
 import { carried } from "./carried-statement.ts";
 import { Holds } from "./holds.ts";
-import { inTime } from "./in-time.ts";
 import { rowsOf } from "./joined-rows.ts";
 import { isDatabaseError } from "./wrapped-error.ts";
 
@@ -96,7 +96,10 @@ export class CallerTransactions<Tx> {
     const { joins, checkMs } = this.#options;
     const origin = joins.origin?.(tx) ?? (tx as object);
     if (isOpen && this.#known.has(origin)) return;
-    const place = await inTime(this.#probe(tx, isOpen), checkMs, () => unanswered(joins.client, checkMs));
+    // The clock is the real one: a virtual clock does not move while another library is silent.
+    const place = await inTime(systemClock, checkMs, this.#probe(tx, isOpen), () =>
+      unanswered(joins.client, checkMs),
+    );
     if (this.#known.has(origin)) return;
     await this.#checkPlace(place);
     this.#known.add(origin);
@@ -116,7 +119,7 @@ export class CallerTransactions<Tx> {
       return await this.#send(tx, statement);
     } catch (error) {
       if (error instanceof AmendsError || isDatabaseError(error)) throw error;
-      throw noTransaction(this.#options.joins.client, error);
+      throw notBegun(this.#options.joins.client, error);
     }
   }
 
@@ -124,7 +127,7 @@ export class CallerTransactions<Tx> {
   async #checkOpen(tx: Tx): Promise<void> {
     const [row] = await this.#send(tx, readMark());
     if (row?.["mark"] === MARK) return;
-    throw noTransaction(this.#options.joins.client);
+    throw notBegun(this.#options.joins.client);
   }
 
   async #checkPlace(place: unknown): Promise<void> {
@@ -151,7 +154,7 @@ export class CallerTransactions<Tx> {
   }
 }
 
-export function noTransaction(client: string, cause?: unknown): AmendsError {
+export function notBegun(client: string, cause?: unknown): AmendsError {
   return new AmendsError(
     "NEEDS_TRANSACTION",
     `The ${client} client given as \`tx\` has no open transaction. Begin one first. Nothing was written.`,

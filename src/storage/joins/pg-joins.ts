@@ -3,7 +3,7 @@ import type { ClientBase, Pool } from "pg";
 import { AmendsError } from "../../core/errors.ts";
 import type { Row } from "../database.ts";
 import type { Joins } from "./joins.ts";
-import { noTransaction } from "./callers-transaction.ts";
+import { notBegun } from "./callers-transaction.ts";
 
 /** `pg` 8.16 and newer can say whether a transaction is open. */
 type Client = ClientBase & { getTransactionStatus?(): string | null };
@@ -30,7 +30,7 @@ export const pgJoins: Omit<Joins<ClientBase>, "transaction"> = {
       );
     }
     const status = tx.getTransactionStatus?.();
-    if (status === "I") throw noTransaction("pg");
+    if (status === "I") throw notBegun("pg");
     return typeof status === "string";
   },
   async query(tx, { text, values }) {

@@ -1,4 +1,4 @@
-/** What is given as `tx` and is no open transaction is refused in words, with the line that is right for the client. */
+/** The error for a `tx` that is not an open transaction, such as the client's root handle. It shows the line that is right. */
 import { AmendsError } from "../../core/errors.ts";
 
 /** `line` shows how a transaction of the client is passed. */

@@ -8,12 +8,12 @@ import type { Sql } from "../sql.ts";
 
 export type Work<T> = Generator<Sql | ForeignCall, T, readonly Row[]>;
 
-/** A call of application code that writes with a session of its own accord, such as an audit sink. */
+/** A call of application code that writes with the session itself, such as an audit sink. */
 export interface ForeignCall {
-  /** What is called, as a refusal names it: "The audit sink". */
+  /** The subject of an error message: "The audit sink". */
   readonly name: string;
   call(session: Session): Promise<void>;
-  /** The same as work, if it needs no waiting. */
+  /** The same call as work, for a synchronous transaction. Undefined if the call must be awaited. */
   readonly work?: (() => Work<void>) | undefined;
 }
 

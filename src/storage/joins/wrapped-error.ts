@@ -2,9 +2,10 @@
  * The database's error inside the error of a client. Clients wrap it: in `cause` (Drizzle, MikroORM), `driverError`
  * (TypeORM), `parent` (Sequelize), `meta.driverAdapterError` and `originalCode` (Prisma). Bun has the SQLSTATE in `errno`.
  */
+import { isSqlState, isSystemCode } from "../postgres/trouble.ts";
+
 const PLACES = ["cause", "driverError", "parent", "original", "meta", "driverAdapterError"] as const;
 const DEPTH_MAX = 6;
-const SQLSTATE = /^[0-9A-DF-Z][0-9A-Z]{4}$/;
 /** Prisma's own codes have the form of a SQLSTATE. */
 const PRISMA = /^P\d{4}$/;
 /** Bun's own codes for what the network reported. */
@@ -43,5 +44,5 @@ function find(error: unknown, depth: number): unknown {
 
 function isDatabaseCode(code: unknown): boolean {
   if (typeof code !== "string" || PRISMA.test(code)) return false;
-  return SQLSTATE.test(code) || /^E[A-Z]+$/.test(code) || code.startsWith(BUN_NETWORK);
+  return code.startsWith(BUN_NETWORK) || isSqlState(code) || isSystemCode(code);
 }

@@ -59,7 +59,7 @@ function arrayOf<From>(type: FieldType, from: readonly From[], valueOf: (one: Fr
 
 export const BINARY_ARRAYS: ArrayFormat = { encode: arrayOf, around: (type) => ["", `::${type}[]`] };
 
-/** An array without dimensions, flag and elements. */
+/** The empty array of each type: no dimensions and no elements. */
 const EMPTY = Object.fromEntries(
   Object.entries(TYPE_IDS).map(([type, id]) => {
     const empty = Buffer.alloc(COUNT_AT);

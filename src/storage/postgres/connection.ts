@@ -20,7 +20,7 @@ import { OpenWork } from "../open-work.ts";
 import type { Joins } from "../joins/joins.ts";
 import type { Sql } from "../sql.ts";
 import { placeOf } from "../joins/callers-queries.ts";
-import { CallerTransactions } from "../joins/callers-transaction.ts";
+import { CallerTransactions, type CallerOptions } from "../joins/callers-transaction.ts";
 import { checkServer, type Durability } from "./check-server.ts";
 import { Checkout } from "./checkout.ts";
 import { ServerIdentity } from "./identity.ts";
@@ -80,7 +80,8 @@ export class PostgresDatabase<Tx = ClientBase> implements Database<Tx> {
     this.#checkout = new Checkout({ lending: this.#lending, own, route, dialect, open: this.#open });
     this.#statements = new Statements(options, this.#identity);
     this.#callers = new CallerTransactions<Tx>({
-      joins: options.joins ?? (pgJoins as unknown as Joins<Tx>),
+      // Without `joins`, `Tx` is a client of `pg`.
+      joins: options.joins ?? (pgJoins as unknown as CallerOptions<Tx>["joins"]),
       dialect: options.joinedDialect,
       schema: options.schema,
       checkMs: options.callMs,
@@ -146,11 +147,11 @@ export class PostgresDatabase<Tx = ClientBase> implements Database<Tx> {
   async alone(statement: Sql): Promise<void> {
     await this.#checkout.run(async (client) => {
       const limits = this.#statements.isPooled ? [] : ["statement_timeout", "lock_timeout"];
-      for (const name of limits) await this.#statements.tell(client, `set ${name} = 0`);
+      for (const name of limits) await this.#statements.command(client, `set ${name} = 0`);
       try {
         await client.query({ text: statement.text, query_timeout: FOREVER_MS } as QueryConfig);
       } finally {
-        for (const name of limits) await this.#statements.tell(client, `reset ${name}`);
+        for (const name of limits) await this.#statements.command(client, `reset ${name}`);
       }
     });
   }

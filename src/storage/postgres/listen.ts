@@ -71,7 +71,7 @@ export function listen({ connect, schema, clock, route, onNotice }: ListenOption
       if (!stop.signal.aborted) await sleep(clock, RECONNECT_MS, stop.signal);
     }
   };
-  // The connection is made anew, if one with notifications can be made at all.
+  // The loop then opens another connection, or ends if no connection receives notifications through the pooler.
   const forget = route.onPooled(() => current && void endClient(current));
   void forever().finally(forget);
   return () => {

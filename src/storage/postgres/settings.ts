@@ -1,6 +1,6 @@
 /**
  * The settings of Amends' own connections: time limits against a database that hangs, and plans that do not depend on
- * statistics (PERFORMANCE in docs/). A direct connection gets them once, as startup parameters. A pooler refuses or ignores those
+ * statistics (docs/performance.md). A direct connection gets them once, as startup parameters. A pooler refuses or ignores those
  * and lends each transaction another connection of the server, so there they open every transaction as SET LOCAL.
  */
 import type { ClientBase, ClientConfig } from "pg";

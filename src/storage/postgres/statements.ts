@@ -42,7 +42,7 @@ export class Statements {
   }
 
   /** Sends a command without parameters. */
-  tell(client: ClientBase, text: string): Promise<QueryResult> {
+  command(client: ClientBase, text: string): Promise<QueryResult> {
     return client.query({ text, query_timeout: this.#options.answerMs } as QueryConfig);
   }
 
@@ -51,23 +51,23 @@ export class Statements {
   }
 
   begin(client: ClientBase, foreign: boolean = false): Promise<unknown> {
-    if (!this.#options.own) return this.tell(client, "begin");
+    if (!this.#options.own) return this.command(client, "begin");
     const { own, foreign: foreignOpening } = this.#openings;
-    const begun = this.tell(client, foreign ? foreignOpening : own);
+    const begun = this.command(client, foreign ? foreignOpening : own);
     return this.isPooled
       ? begun.catch((error: unknown) => Promise.reject(ServerReplaced.from(error)))
       : begun;
   }
 
   async commit(client: ClientBase): Promise<void> {
-    committed(await this.tell(client, "commit"));
+    committed(await this.command(client, "commit"));
   }
 
   /** After a lost connection there is nothing to roll back. */
   async rollback(client: ClientBase, why: unknown): Promise<void> {
     if (why instanceof AbandonedTransaction) return;
     if (!(why instanceof AmendsError) && this.#options.dialect.trouble(why).kind === "unknown") return;
-    await this.tell(client, "rollback");
+    await this.command(client, "rollback");
   }
 
   /** One transaction in one round trip. */
@@ -81,7 +81,7 @@ export class Statements {
     try {
       const begin = this.begin(client);
       const own = statements.map((statement) => this.#send(client, statement, limitMs));
-      sent = [begin, ...own, this.tell(client, "commit")];
+      sent = [begin, ...own, this.command(client, "commit")];
     } finally {
       uncork();
     }
@@ -118,8 +118,8 @@ export class Statements {
   #send(client: ClientBase, statement: Sql, limitMs: number = this.#options.answerMs): Promise<QueryResult> {
     const { text, values } = statement;
     const query_timeout = limitMs;
-    if (!this.#options.own) return client.query({ text, values, query_timeout } as QueryConfig);
-    if (this.#options.route.isPooled) return client.query({ text, values, query_timeout } as QueryConfig);
+    const { own, route } = this.#options;
+    if (!own || route.isPooled) return client.query({ text, values, query_timeout } as QueryConfig);
     let name = this.#names.get(text);
     if (!name) this.#names.set(text, (name = statementName(text)));
     return client.query({ name, text, values, query_timeout } as QueryConfig);

@@ -7,7 +7,7 @@ import type { ArrayFormat } from "./rows.ts";
 
 export const TEXT_ARRAYS: ArrayFormat = {
   encode: (type, from, valueOf) =>
-    type === "text" ? `{${listOf(from, valueOf, quoted)}}` : listOf(from, valueOf, String),
+    type === "text" ? `{${listOf(from, valueOf, quoted)}}` : listOf(from, valueOf, unquoted),
   around: (type) =>
     type === "text" ? ["", "::text[]"] : ["string_to_array(", `::text, ',', '${NULL}')::${type}[]`],
   nulls: {
@@ -38,6 +38,13 @@ function listOf<From>(
     }
   }
   return elements.slice(0, -1);
+}
+
+/** A comma inside would make two elements of one, and move the values of the following rows. */
+function unquoted(value: Value): string {
+  const text = String(value);
+  if (text.includes(",")) throw new TypeError("amends: an id or a number must not contain a comma");
+  return text;
 }
 
 type Value = string | number | bigint;

@@ -15,6 +15,18 @@ const TRANSIENT = new Set(["40001", "40P01", "55P03", "57014", "25P03", "25P02"]
 /** Connection errors before anything was sent. */
 const NOT_SENT = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENOENT"]);
 
+/** No class of SQLSTATE begins with E; EPIPE has five letters too. */
+const SQLSTATE = /^[0-9A-DF-Z][0-9A-Z]{4}$/;
+
+export function isSqlState(code: unknown): code is string {
+  return typeof code === "string" && SQLSTATE.test(code);
+}
+
+/** The code of an error of the operating system, such as ECONNRESET. */
+export function isSystemCode(code: unknown): code is string {
+  return typeof code === "string" && /^E[A-Z]+$/.test(code);
+}
+
 export function trouble(error: unknown): Trouble {
   try {
     return judge(error);
@@ -25,8 +37,7 @@ export function trouble(error: unknown): Trouble {
 
 function judge(error: unknown): Trouble {
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
-  // No class of SQLSTATE begins with E; EPIPE has five letters too.
-  if (typeof code === "string" && /^[0-9A-DF-Z][0-9A-Z]{4}$/.test(code)) {
+  if (isSqlState(code)) {
     if (code === "55P03") return BLOCKED;
     if (TRANSIENT.has(code) || code.startsWith("53") || code === "57P03") return UNREACHABLE_TRANSIENT;
     // A pooler that refuses a setting of the connection will always do so.
@@ -38,7 +49,7 @@ function judge(error: unknown): Trouble {
     return REFUSED;
   }
   if (typeof code === "string" && NOT_SENT.has(code)) return UNREACHABLE_TRANSIENT;
-  if (typeof code === "string" && /^E[A-Z]+$/.test(code)) return UNREACHABLE_UNKNOWN;
+  if (isSystemCode(code)) return UNREACHABLE_UNKNOWN;
   // The driver's own errors have no code: the connection ended, or the checkout timed out.
   if (
     typeof message === "string" &&
