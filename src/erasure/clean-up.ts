@@ -10,6 +10,7 @@ import type { OutboxWriter } from "../outbox/outcome-writer.ts";
 import type { Database, Row } from "../storage/database.ts";
 import { persist } from "../storage/retry.ts";
 import type { Sql } from "../storage/sql.ts";
+import { NEVER_MS } from "../runtime/chore.ts";
 import type { Duty, Leaving } from "../runtime/duty.ts";
 import { retryLimitsOf, type PartContext } from "../runtime/part.ts";
 import {
@@ -34,7 +35,7 @@ export interface CleanUpOptions {
 export class CleanUp implements Duty {
   readonly name: string = "outbox:clean-up";
   readonly capacity: number = 1;
-  readonly renewEveryMs: number = 3_600_000;
+  readonly renewEveryMs: number = NEVER_MS;
   readonly #db: Database;
   readonly #options: CleanUpOptions;
   /** Marks from before the start of this process may exist, too. */

@@ -14,7 +14,7 @@ export interface ChoreOptions {
 }
 
 /** The interval of lease checks, long because there are no leases. */
-const NEVER_MS = 3_600_000;
+export const NEVER_MS: number = 3_600_000;
 
 const GONE: Leaving = { gone: Promise.resolve() };
 

@@ -102,7 +102,10 @@ export class FlowDecider {
     return decided instanceof Promise ? decided.then((one) => ({ role, decided: one })) : { role, decided };
   }
 
-  /** Everything that is written for this result. */
+  /**
+   * Everything that is written for this result. The outcomes of a success name every property, so that they have one shape:
+   * the writer reads thousands of them.
+   */
   outcomeOf(
     delivery: Delivery,
     run: RunRecord | undefined,

@@ -92,7 +92,7 @@ export class HandlerTurn {
     try {
       prepared = await decider.prepare(delivery, run, { kind: "ok" });
     } catch (thrown) {
-      return this.#notMade(thrown);
+      return this.#decisionFailed(thrown);
     }
     const tools = { ...callTools, graceMs: graceInTransaction(db, callTools.graceMs) };
     let open: unknown;
@@ -129,7 +129,7 @@ export class HandlerTurn {
     if (result === "settled") return true;
     if (result !== "refused") return this.#finish(result, role, onFailure);
     this.#isUnbegun = false;
-    if (refused) return this.#notMade(refused.cause);
+    if (refused) return this.#decisionFailed(refused.cause);
     if (!(await store.isHeld(delivery))) return this.#lost();
     this.#run = await this.#engine.runOf(delivery);
     return false;
@@ -156,7 +156,7 @@ export class HandlerTurn {
       if (prepared instanceof Promise) return this.#concludeLater(prepared, result);
       return this.#settle(this.#outcomeOf(prepared, result));
     } catch (thrown) {
-      return this.#notMade(thrown);
+      return this.#decisionFailed(thrown);
     }
   }
 
@@ -165,7 +165,7 @@ export class HandlerTurn {
     try {
       outcome = this.#outcomeOf(await preparing, result);
     } catch (thrown) {
-      return this.#notMade(thrown);
+      return this.#decisionFailed(thrown);
     }
     return this.#settle(outcome);
   }
@@ -178,7 +178,7 @@ export class HandlerTurn {
    * A function of the saga or its store failed. It is retried like a failure of the handler, and abandoned after the last
    * attempt.
    */
-  #notMade(thrown: unknown): Promise<boolean> {
+  #decisionFailed(thrown: unknown): Promise<boolean> {
     const label = errorLabel(thrown, this.#engine.callTools.errorCodes);
     const result = retryOrEnd(this.#handler, this.#delivery.attempts, thrown, label);
     const role = this.#engine.decider.roleOf(this.#delivery, this.#run);
@@ -192,7 +192,7 @@ export class HandlerTurn {
     try {
       decided = await this.#engine.decider.steer(run, { kind: "deadline", delivery: before });
     } catch (thrown) {
-      return this.#notMade(thrown);
+      return this.#decisionFailed(thrown);
     }
     const delivery = this.#delivery;
     return this.#settle({ delivery, to: SUPERSEDED, error: DEADLINE_PASSED, out: NOTHING_OUT, ...decided });
@@ -227,7 +227,7 @@ export class HandlerTurn {
       const { isWritten } = await this.#engine.settle(outcome, this.#delivery, this.#lease);
       if (isWritten) return true;
     } catch (thrown) {
-      if (thrown instanceof SagaStoreFailure) return this.#notMade(thrown.cause);
+      if (thrown instanceof SagaStoreFailure) return this.#decisionFailed(thrown.cause);
       throw thrown;
     }
     const run = outcome.move && (await this.#engine.runOf(this.#delivery));

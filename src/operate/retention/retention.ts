@@ -8,6 +8,7 @@ import { refuseArguments, refuseUnknown } from "../../core/options.ts";
 import type { SagaView } from "../../sagas/view/view.ts";
 import { persist } from "../../storage/retry.ts";
 import { checkRole, setRole } from "../../storage/postgres/rights/role.ts";
+import { NEVER_MS } from "../../runtime/chore.ts";
 import type { Duty, Leaving } from "../../runtime/duty.ts";
 import { retryLimitsOf, type PartContext } from "../../runtime/part.ts";
 import { choresOf, type Chore, type Swept, type Transact } from "./chores.ts";
@@ -62,7 +63,7 @@ export class Retention {
 class Sweeper implements Duty {
   readonly name: string = "retention";
   readonly capacity: number = 1;
-  readonly renewEveryMs: number = 3_600_000;
+  readonly renewEveryMs: number = NEVER_MS;
   readonly #context: PartContext;
   readonly #chores: readonly Chore[];
   #restUntilMs = Number.NEGATIVE_INFINITY;
