@@ -66,13 +66,13 @@ export class Lease implements Leaving {
   }
 
   /** The result of the promise, or undefined as soon as the row is lost. */
-  async unlessLost<T>(pending: Promise<T>): Promise<T | undefined> {
-    if (this.#stopped === "lost") return undefined;
-    const lost = new Promise<undefined>((resolve) => {
+  unlessLost<T>(pending: Promise<T>): Promise<T | undefined> {
+    if (this.#stopped === "lost") return Promise.resolve(undefined);
+    return new Promise((resolve, reject) => {
       this.#onLost ??= [];
       this.#onLost.push(() => resolve(undefined));
+      pending.then(resolve, reject);
     });
-    return Promise.race([pending, lost]);
   }
 
   /** The row is settled, released or lost; only its call may still run here. */

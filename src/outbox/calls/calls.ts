@@ -245,11 +245,7 @@ export class Calls<Tx = unknown> {
     return this.#conclude(entry, lease, decision, this.#host.keepMessages ? outcome : undefined);
   }
 
-  async #call(
-    { definition, retry }: KnownCall,
-    entry: CallEntry,
-    lease: Lease,
-  ): ReturnType<Attempt["decided"]> {
+  #call({ definition, retry }: KnownCall, entry: CallEntry, lease: Lease): ReturnType<Attempt["decided"]> {
     const { clock, graceMs, errorCodes } = this.#host;
     const timeoutMs = definition.timeoutMs ?? this.#leaseMs;
     const attempt = new Attempt({ clock, lease, timeoutMs, graceMs });
