@@ -57,7 +57,10 @@ export class Attempt {
     if (!ended?.outcome) return undefined;
     const { outcome, late } = ended;
     const decision = decide(outcome);
-    if (!late) return { outcome, decision };
+    if (!late) {
+      lease.onStop(undefined);
+      return { outcome, decision };
+    }
     lease.keepOrphan(late);
     if (decision.event !== "abandon") return { outcome, decision };
     await onRunning();

@@ -14,7 +14,7 @@ export class Lease implements Leaving {
   #stoppable: Stoppable | undefined;
   #stopped: LeaseStop | undefined;
   #onStop: (() => void) | undefined;
-  #onLost: (() => void)[] | undefined;
+  #onLost: (() => void) | undefined;
   #gone: Deferred | undefined;
   #goneOrLost: Deferred | undefined;
   #hasLeft = false;
@@ -61,17 +61,21 @@ export class Lease implements Leaving {
     this.#stoppable.stop(reason);
     this.#onStop?.();
     if (reason !== "lost") return;
-    for (const notify of this.#onLost ?? []) notify();
+    this.#onLost?.();
     this.#goneOrLost?.resolve();
   }
 
-  /** The result of the promise, or undefined as soon as the row is lost. */
+  /** The result of the promise, or undefined as soon as the row is lost. One at a time: a second wait replaces the first. */
   unlessLost<T>(pending: Promise<T>): Promise<T | undefined> {
     if (this.#stopped === "lost") return Promise.resolve(undefined);
     return new Promise((resolve, reject) => {
-      this.#onLost ??= [];
-      this.#onLost.push(() => resolve(undefined));
-      pending.then(resolve, reject);
+      this.#onLost = () => resolve(undefined);
+      // The lease is held until the outcome is written: it keeps nothing of a call that has ended.
+      const ended = (value: T): void => {
+        this.#onLost = undefined;
+        resolve(value);
+      };
+      pending.then(ended, reject);
     });
   }
 

@@ -67,10 +67,13 @@ onEachDatabase((database) => {
       return (await run.status()) === "STALLED";
     });
     const failed = { part: "saga", name: "order", id: "o-1", message: "amends: a try failed" };
-    expect(lines).toEqual([
-      { ...failed, step: "two", action: "act", attempt: 1, label: "TypeError", nextTryMs: 1_000 },
-      { ...failed, step: "one", action: "compensate", attempt: 1, label: "gone" },
-    ]);
+    // The worker logs once it hears that the line is written.
+    await expect
+      .poll(() => lines)
+      .toEqual([
+        { ...failed, step: "two", action: "act", attempt: 1, label: "TypeError", nextTryMs: 1_000 },
+        { ...failed, step: "one", action: "compensate", attempt: 1, label: "gone" },
+      ]);
   });
 
   it("[K-16] neither the tables, nor the log, nor any report holds a message, a stack or a field of an error", async () => {

@@ -81,8 +81,11 @@ export class HandlerTurn {
   async #call(request: Request, onFailure?: (label: string) => void): Promise<boolean> {
     if (this.#handler.transaction) return this.#callInTransaction(request, onFailure);
     const called = await callHandler(this.#engine.callTools, request, undefined);
-    const result = isInTime(called) ? called.result : await resultOfLate(this.#engine, request, called);
-    return this.#finish(result, request.role, onFailure);
+    if (!isInTime(called))
+      return this.#finish(await resultOfLate(this.#engine, request, called), request.role, onFailure);
+    // The lease is held until the outcome is written: it keeps nothing of the call.
+    this.#lease.onStop(undefined);
+    return this.#finish(called.result, request.role, onFailure);
   }
 
   async #callInTransaction(request: Request, onFailure?: (label: string) => void): Promise<boolean> {
