@@ -1,35 +1,48 @@
-// What runs in the child process of one participant. A participant is a file in participants/ that exports either
-//   open(options) → { one(lane, n), close() }  and perhaps  prepare(options), which creates its tables, or
-//   run(options) → figures                     where a trial is something else than sagas in flight.
+// The process of one side. Its participant, a file in participants/, exports
+//   open(options) → { one(lane, n), close() }   sagas in flight, measured by load.mjs, or
+//   open(options) → { slice(), close() }        where a slice is something else.
+// `close` may return figures of the whole run.
 import { measureLoad } from "./load.mjs";
 
-// Without its parent a trial is of no use to anybody.
+// Without its parent a side is of no use to anybody.
 process.once("disconnect", () => process.exit(1));
 
-process.once("message", async ({ participant, mode, options }) => {
+/** @type {{ slice(): Promise<Record<string, number>>, close(): Promise<unknown> } | undefined} */
+let side;
+
+process.on("message", async (message) => {
   try {
-    const module = await import(`./participants/${participant}.mjs`);
-    process.send({ figures: await modes[mode](module, options) }, () => process.exit(0));
+    process.send({ figures: await answer(message) }, () => "close" in message && process.exit(0));
   } catch (error) {
     process.send({ error: error?.stack ?? String(error) }, () => process.exit(1));
   }
 });
 
-const modes = {
-  prepare: async (module, options) => {
-    await module.prepare?.(options);
-    return {};
-  },
-  load: async (module, options) => {
-    const participant = await module.open(options);
-    const position = options.monitorUrl ? await walPosition(options.monitorUrl) : undefined;
-    const figures = await measureLoad({ ...options, one: participant.one, walBytes: position?.read });
-    await position?.close();
-    await participant.close();
-    return figures;
-  },
-  run: (module, options) => module.run(options),
-};
+async function answer(message) {
+  if ("slice" in message) return side.slice();
+  if ("open" in message) side = await open(message.open, message.options);
+  else await side.close();
+  return {};
+}
+
+async function open(participant, options) {
+  const module = await import(`./participants/${participant}.mjs`);
+  const opened = await module.open(options);
+  if (opened.slice) return opened;
+  const wal = options.monitorUrl ? await walPosition(options.monitorUrl) : undefined;
+  let next = 0;
+  return {
+    async slice() {
+      const figures = await measureLoad({ ...options, from: next, one: opened.one, walBytes: wal?.read });
+      next += 1_000_000_000;
+      return figures;
+    },
+    async close() {
+      await wal?.close();
+      await opened.close();
+    },
+  };
+}
 
 /** Reads the WAL position through another database, so that the participant's own counts stay clean. */
 async function walPosition(url) {

@@ -1,4 +1,4 @@
-// What a workload gets: the shared server, room for files, how long to measure, and where to say what it is doing.
+// What comparisons share: the server, room for files, how long a slice is, and where to say what is going on.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,8 +7,7 @@ import { openServer } from "./server.mjs";
 /**
  * @typedef {object} Context
  * @property {boolean} quick
- * @property {{ warmMs: number, measureMs: number }} window       of each trial
- * @property {{ warmMs: number, measureMs: number }} longWindow   of participants whose workflows take long under load
+ * @property {{ warmMs: number, measureMs: number }} window   of a slice of sagas in flight
  * @property {Awaited<ReturnType<typeof openServer>>} postgres
  * @property {(label: string) => { path: string, remove(): void }} newFile   for a SQLite database
  * @property {(what: string) => void} progress
@@ -25,8 +24,7 @@ export async function openContext({ quick, progress }) {
   /** @type {Context} */
   const context = {
     quick,
-    window: quick ? { warmMs: 800, measureMs: 1800 } : { warmMs: 2000, measureMs: 4000 },
-    longWindow: quick ? { warmMs: 1200, measureMs: 2000 } : { warmMs: 2500, measureMs: 5000 },
+    window: quick ? { warmMs: 300, measureMs: 1_200 } : { warmMs: 500, measureMs: 2_000 },
     postgres,
     newFile(label) {
       const path = join(folder, `${label}-${++files}.db`);
@@ -37,9 +35,5 @@ export async function openContext({ quick, progress }) {
     },
     progress,
   };
-  return {
-    context,
-    folder,
-    close: () => postgres.close(),
-  };
+  return { context, folder, close: () => postgres.close() };
 }

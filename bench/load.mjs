@@ -1,5 +1,5 @@
-// Keeps a number of sagas in flight and measures a window of it, after a warm-up that is not counted. Runs in the child
-// process of one participant, so that CPU and memory are that participant's alone.
+// One slice of load: keeps a number of sagas in flight and measures a window of it, after a warm-up that is not counted. Runs
+// in the process of one side, so that CPU and memory are that side's alone.
 import { percentile } from "./statistics.mjs";
 
 export const stepsPerSaga = 5;
@@ -8,13 +8,14 @@ export const stepsPerSaga = 5;
  * @typedef {object} Load
  * @property {(lane: number, n: number) => Promise<unknown>} one   one saga, from its start to its durable end
  * @property {number} lanes                                        how many at once
+ * @property {number} from                                         the number of the first saga, other than in any slice before
  * @property {number} warmMs
  * @property {number} measureMs
  * @property {() => Promise<number>} [walBytes]                     the WAL position, read at both ends of the window
  */
 
 /** @param {Load} load */
-export async function measureLoad({ one, lanes, warmMs, measureMs, walBytes }) {
+export async function measureLoad({ one, lanes, from, warmMs, measureMs, walBytes }) {
   let ended = 0;
   let stopping = false;
   /** @type {number[] | undefined} */
@@ -23,7 +24,7 @@ export async function measureLoad({ one, lanes, warmMs, measureMs, walBytes }) {
   let onEnd;
 
   async function drive(lane) {
-    for (let n = lane; !stopping; n += lanes) {
+    for (let n = from + lane; !stopping; n += lanes) {
       const begun = performance.now();
       await one(lane, n);
       ended++;

@@ -1,76 +1,94 @@
-// npm run bench: runs every workload in interleaved rounds, prints ratios and figures, and writes them as JSON if asked.
-// A workload is one file in workloads/ that exports { name, run(context) → figures }; its ratios stand in ratios.mjs.
+// npm run bench: runs comparisons, prints ratios and figures, writes them as JSON or into the docs if asked.
 import { readdirSync, writeFileSync } from "node:fs";
+import { compare } from "./comparison.mjs";
 import { openContext } from "./context.mjs";
 import { describeMachine, packageVersions } from "./machine.mjs";
 import { readOptions, usage } from "./options.mjs";
 import { progressLine } from "./progress.mjs";
-import { computeRatios } from "./ratios.mjs";
-import { report } from "./report.mjs";
-import { runRounds } from "./rounds.mjs";
+import { renewDocs } from "./publish.mjs";
+import { report, reportSweep } from "./report.mjs";
 import { serverSettings } from "./server.mjs";
-
-/** A quick run begins no round that would end after this. */
-const quickBudgetMs = 110_000;
+import { sweep } from "./sweep.mjs";
 
 try {
   const options = readOptions(process.argv.slice(2));
-  if (options.help)
-    process.stdout.write(
-      `${usage}\nWorkloads: ${(await allWorkloads()).map(({ name }) => name).join(", ")}\n`,
-    );
-  else await bench(options);
+  if (options.help) {
+    const names = (await allComparisons()).map(({ name, says }) => `  ${name.padEnd(22)} ${says}`);
+    process.stdout.write(`${usage}\nComparisons:\n${names.join("\n")}\n`);
+  } else await bench(options);
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
   process.exitCode = 1;
 }
 
 /** @param {import("./options.mjs").Options} options */
-async function bench({ quick, json, only, rounds }) {
-  const workloads = chosen(await allWorkloads(), only);
+async function bench({ quick, json, only, rounds, write, ...options }) {
+  const comparisons = chosen(await allComparisons(), only, quick);
+  const begunAt = performance.now();
   const progress = progressLine();
-  const { context, folder, close } = await openContext({ quick, progress: progress.detail });
+  const { context, folder, close } = await openContext({ quick, progress: progress.say });
   try {
     const machine = await describeMachine({ folder, postgres: context.postgres });
-    const { figures, failures, roundsRun, seconds } = await runRounds(workloads, {
-      context,
-      rounds,
-      budgetMs: quick ? quickBudgetMs : Infinity,
-      onTurn: progress.turn,
-    });
+    if (options.sweep) {
+      const swept = await sweep(comparisons, context);
+      progress.clear();
+      process.stdout.write(reportSweep(swept));
+      return;
+    }
+    const results = [];
+    for (const comparison of comparisons) {
+      const turns = rounds ?? (quick ? (comparison.quickRounds ?? comparison.rounds) : comparison.rounds);
+      results.push({ comparison, ...(await compare(comparison, context, turns)) });
+    }
     progress.clear();
-    const ratios = computeRatios(figures);
+    const seconds = Math.round((performance.now() - begunAt) / 1000);
+    process.stdout.write(report({ results, machine, seconds }));
     const settings = {
       quick,
-      rounds: roundsRun,
-      seconds: Math.round(seconds),
+      seconds,
       window: context.window,
       postgres: serverSettings,
       packages: packageVersions(),
     };
-    process.stdout.write(
-      `${report({ ratios, figures, failures })}\nNode.js ${machine.node}, PostgreSQL ${machine.postgres}, SQLite ${machine.sqlite}, ` +
-        `${machine.cores} cores, ${machine.fdatasync_us} µs per fdatasync; rounds: ${roundsRun} of ${rounds}; ${settings.seconds} s in all\n`,
-    );
-    if (json)
-      writeFileSync(json, `${JSON.stringify({ ratios, figures, machine, settings, failures }, null, 2)}\n`);
-    if (Object.keys(failures).length > 0) process.exitCode = 1;
+    if (json) writeFileSync(json, `${JSON.stringify(asJson({ results, machine, settings }), null, 2)}\n`);
+    if (write) renewDocs({ results, machine, quick });
+    if (results.some(({ failures }) => Object.values(failures).some((why) => !why.startsWith("left out"))))
+      process.exitCode = 1;
   } finally {
     await close();
   }
 }
 
-async function allWorkloads() {
-  const folder = new URL("./workloads/", import.meta.url);
+/** @returns {Promise<import("./comparison.mjs").Comparison[]>} */
+async function allComparisons() {
+  const folder = new URL("./comparisons/", import.meta.url);
   const files = readdirSync(folder).filter((file) => file.endsWith(".mjs"));
   return Promise.all(files.toSorted().map((file) => import(new URL(file, folder).href)));
 }
 
-function chosen(workloads, only) {
-  if (!only) return workloads;
-  const names = workloads.map(({ name }) => name);
+function chosen(comparisons, only, quick) {
+  if (!only) return quick ? comparisons.filter(({ quickRounds }) => quickRounds !== undefined) : comparisons;
+  const names = comparisons.map(({ name }) => name);
   const unknown = only.filter((name) => !names.includes(name));
   if (unknown.length > 0)
-    throw new Error(`No workload is called ${unknown.join(", ")}; there are ${names.join(", ")}.`);
-  return workloads.filter(({ name }) => only.includes(name));
+    throw new Error(`No comparison is called ${unknown.join(", ")}; there are ${names.join(", ")}.`);
+  return comparisons.filter(({ name }) => only.includes(name));
+}
+
+function asJson({ results, machine, settings }) {
+  const ratios = results.flatMap((result) =>
+    result.ratios.map(({ ratio, value, rounds, uncertainty }) => [
+      ratio.name,
+      { value, uncertainty, rounds },
+    ]),
+  );
+  const figures = results.map(({ comparison, figures: all }) => [comparison.name, all]);
+  const failures = results.map(({ comparison, failures: all }) => [comparison.name, all]);
+  return {
+    ratios: Object.fromEntries(ratios),
+    figures: Object.fromEntries(figures),
+    failures: Object.fromEntries(failures),
+    machine,
+    settings,
+  };
 }

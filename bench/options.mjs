@@ -2,10 +2,12 @@ import { parseArgs } from "node:util";
 
 export const usage = `Usage: npm run bench -- [options]
 
-  --quick        fewer concurrencies and shorter windows: the whole run takes two minutes at most
+  --quick        the main comparisons with fewer and shorter rounds, in about six minutes
   --json FILE    also write ratios and all raw figures to FILE
-  --only NAMES   run only these workloads, separated by commas
-  --rounds N     how often each workload runs; medians are reported
+  --only NAMES   run only these comparisons, separated by commas
+  --rounds N     how often the sides of a comparison take turns; medians are reported
+  --sweep        instead: each side at several concurrencies, to find the setting at which it is fastest
+  --write        renew the figures in docs/performance.md and README.md
   --help         this text
 `;
 
@@ -13,9 +15,11 @@ export const usage = `Usage: npm run bench -- [options]
  * @typedef {object} Options
  * @property {boolean} quick
  * @property {boolean} help
+ * @property {boolean} sweep
+ * @property {boolean} write
  * @property {string} [json]
  * @property {string[]} [only]
- * @property {number} rounds
+ * @property {number} [rounds]
  */
 
 /**
@@ -28,16 +32,20 @@ export function readOptions(args) {
     options: {
       quick: { type: "boolean", default: false },
       help: { type: "boolean", short: "h", default: false },
+      sweep: { type: "boolean", default: false },
+      write: { type: "boolean", default: false },
       json: { type: "string" },
       only: { type: "string" },
       rounds: { type: "string" },
     },
   });
-  const rounds = Number(values.rounds ?? (values.quick ? 2 : 3));
-  if (!Number.isInteger(rounds) || rounds < 1) throw new Error("--rounds wants a whole number from 1 on.");
+  const rounds = values.rounds === undefined ? undefined : Number(values.rounds);
+  if (rounds !== undefined && (!Number.isInteger(rounds) || rounds < 1))
+    throw new Error("--rounds wants a whole number from 1 on.");
   const only = values.only
     ?.split(",")
     .map((name) => name.trim())
     .filter(Boolean);
-  return { quick: values.quick, help: values.help, json: values.json, only, rounds };
+  const { quick, help, sweep, write, json } = values;
+  return { quick, help, sweep, write, json, only, rounds };
 }

@@ -1,65 +1,113 @@
-// The tables that a person reads: ratios first, then what each participant reached, then everything else.
-import { holds, ratios } from "./ratios.mjs";
+// The tables that a person reads: ratios first, then what each side reached.
 
-const columns = [
+/** From here on a ratio says that the machine was too busy: another run may come to another value. */
+const noisyFrom = 0.05;
+
+const loadColumns = [
   ["steps/s", "steps_per_s"],
   ["p50 ms", "latency_ms_p50"],
   ["p99 ms", "latency_ms_p99"],
   ["commits/saga", "commits_per_saga"],
   ["WAL B/saga", "wal_bytes_per_saga"],
-  ["CPU µs/saga", "cpu_us_per_saga"],
+  ["Node.js µs/saga", "cpu_us_per_saga"],
+  ["PostgreSQL µs/saga", "database_cpu_us_per_saga"],
   ["peak MB", "peak_rss_mb"],
 ];
+const shown = new Set([
+  ...loadColumns.map(([, figure]) => figure),
+  "sagas_total",
+  "durable_commits_per_saga",
+]);
 
-/** @param {{ ratios: Record<string, number | null>, figures: import("./rounds.mjs").Figures, failures: Record<string, string> }} result */
-export function report({ ratios: values, figures, failures }) {
+/** @param {{ results: object[], machine: object, seconds: number }} given */
+export function report({ results, machine, seconds }) {
+  const ratios = results.flatMap((result) => result.ratios);
   return [
     "Ratios within this run",
-    table(
-      ["", "measured", "wanted", ""],
-      ratios.filter(({ name }) => values[name] !== null).map((ratio) => ratioRow(ratio, values[ratio.name])),
-    ),
-    "Five trivial steps per saga, medians of the rounds",
-    table(["", "at once", ...columns.map(([title]) => title)], loadRows(figures)),
-    ...otherTable(figures),
-    ...Object.entries(failures).map(([name, message]) => `${name} failed: ${message}\n`),
+    table(["", "measured", "±", "wanted", ""], ratios.map(ratioRow)),
+    ...results.flatMap(resultTables),
+    ...noise(ratios),
+    `${describe(machine)}; ${seconds} s in all\n`,
   ].join("\n");
 }
 
-function ratioRow(ratio, value) {
-  const wanted = ratio.atLeast === undefined ? `≤ ${ratio.atMost}` : `≥ ${ratio.atLeast}`;
-  return [ratio.says, number(value), wanted, holds(ratio, value) ? "yes" : "NO"];
+/** @param {object} machine */
+export function describe({ node, postgres, sqlite, cores, fdatasync_us: sync }) {
+  return `Node.js ${node}, PostgreSQL ${postgres}, SQLite ${sqlite}, ${cores} cores, ${sync} µs per fdatasync`;
 }
 
-function loadRows(figures) {
-  return Object.entries(figures).flatMap(([workload, all]) =>
-    settings(all).map((setting, index) => [
-      index === 0 ? workload : "",
-      setting.slice("at_".length),
-      ...columns.map(([, figure]) => number(all[`${setting}.${figure}`]?.median)),
+/** @param {import("./comparison.mjs").Ratio} ratio @param {number} value */
+export function holds({ atLeast = -Infinity, atMost = Infinity }, value) {
+  return value >= atLeast && value <= atMost;
+}
+
+/** @param {import("./comparison.mjs").Ratio} ratio */
+export function wanted({ atLeast, atMost }) {
+  return atLeast === undefined ? (atMost === undefined ? "" : `≤ ${atMost}`) : `≥ ${atLeast}`;
+}
+
+function ratioRow({ ratio, value, uncertainty }) {
+  const verdict = wanted(ratio) === "" ? "" : holds(ratio, value) ? "yes" : "NO";
+  return [ratio.says, number(value), percent(uncertainty), wanted(ratio), verdict];
+}
+
+function noise(ratios) {
+  const noisy = ratios.filter(({ uncertainty }) => !(uncertainty < noisyFrom));
+  if (noisy.length === 0) return [];
+  const names = noisy.map(({ ratio }) => ratio.name).join(", ");
+  return [
+    `Too noisy to compare with another run (or too few rounds): ${names}. Repeat them on a quieter machine.\n`,
+  ];
+}
+
+function resultTables({ comparison, figures, failures }) {
+  const tables = [];
+  const loads = Object.entries(figures).filter(([, all]) => all.steps_per_s);
+  if (loads.length > 0)
+    tables.push(
+      comparison.says,
+      table(
+        ["", ...loadColumns.map(([title]) => title)],
+        loads.map(([side, all]) => [side, ...loadColumns.map(([, figure]) => number(all[figure]?.median))]),
+      ),
+    );
+  const others = Object.entries(figures).flatMap(([side, all]) =>
+    Object.entries(all)
+      .filter(([name]) => !all.steps_per_s || !shown.has(name))
+      .map(([name, { median }]) => [side, name, number(median)]),
+  );
+  if (others.length > 0)
+    tables.push(loads.length > 0 ? "" : comparison.says, table(["", "figure", "median"], others));
+  return [
+    ...tables,
+    ...Object.entries(failures).map(([side, why]) => `${comparison.name}, ${side}: ${why}\n`),
+  ];
+}
+
+export function reportSweep(rows) {
+  const columns = loadColumns.filter(([, figure]) => figure !== "peak_rss_mb");
+  return table(
+    ["", "at once", ...columns.map(([title]) => title)],
+    rows.map(({ name, lanes, figures, whole }) => [
+      name,
+      String(lanes),
+      ...columns.map(([, figure]) => number(mean(figures.map((one) => one[figure] ?? whole[figure])))),
     ]),
   );
 }
 
-/** Figures that belong to no concurrency. */
-function otherTable(figures) {
-  const rows = Object.entries(figures).flatMap(([workload, all]) =>
-    Object.entries(all)
-      .filter(([name]) => !name.startsWith("at_"))
-      .map(([name, { median }]) => [workload, name, number(median)]),
-  );
-  return rows.length === 0 ? [] : ["Also measured", table(["", "figure", "median"], rows)];
+function mean(values) {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
-function settings(figures) {
-  const names = Object.keys(figures).filter((name) => name.startsWith("at_"));
-  return [...new Set(names.map((name) => name.slice(0, name.indexOf("."))))];
-}
-
-function number(value) {
+export function number(value) {
   if (value === undefined || Number.isNaN(value)) return "–";
   if (value >= 100) return Math.round(value).toLocaleString("en-US");
   return value.toLocaleString("en-US", { maximumSignificantDigits: 3 });
+}
+
+function percent(value) {
+  return Number.isNaN(value) ? "?" : `${(value * 100).toFixed(1)} %`;
 }
 
 /** The first column reads to the left, numbers to the right. */

@@ -1,9 +1,10 @@
-// The PostgreSQL that every workload shares: one server per benchmark, one fresh database per trial, so that no participant
-// pays for rows that another one left behind and the statistics of a database belong to one participant alone.
+// The PostgreSQL that all comparisons share: one server per benchmark, one fresh database per side, so that no side pays for
+// rows that another one left behind and the statistics of a database belong to one side alone.
+import { readdirSync, readFileSync } from "node:fs";
 import pg from "pg";
 import { startPostgres } from "../tools/postgres-server.mjs";
 
-/** Durability as in production, and no checkpoint in the middle of a trial. */
+/** Durability as in production, and no checkpoint in the middle of a slice. */
 export const serverSettings = {
   fsync: "on",
   synchronous_commit: "on",
@@ -16,7 +17,7 @@ export const serverSettings = {
 
 const mustBeOn = ["fsync", "synchronous_commit", "full_page_writes"];
 
-/** Starts the server and returns what workloads need of it. */
+/** Starts the server and returns what comparisons need of it. */
 export async function openServer() {
   const server = await startPostgres({ settings: serverSettings, own: true });
   const admin = new pg.Client({ connectionString: server.url });
@@ -43,21 +44,28 @@ export async function openServer() {
 
     checkpoint: () => admin.query("checkpoint"),
 
+    /** The processor time that the processes of the server have used, in microseconds; 0 where the system does not tell. */
+    cpuUs: () => cpuOfServerUs(server.pid),
+
+    /** How many transactions of the server have written something: only those get a number, and only those wait for the disk. */
+    async writes() {
+      const { rows } = await admin.query(
+        "select pg_snapshot_xmax(pg_current_snapshot())::text::float8 as at",
+      );
+      return rows[0].at;
+    },
+
     /**
-     * Commits in one database; in the whole cluster, WAL and the transactions that wrote something (only those get a
-     * number, and only those wait for the disk). Exact once no session is left in that database: sessions
-     * report what they counted when they end.
+     * Commits in one database. Exact once no session is left in it: sessions report what they counted when they end.
      * @param {string} database
      */
-    async counters(database) {
+    async commits(database) {
       await sessionsGone(admin, database);
       const { rows } = await admin.query(
-        `select (select xact_commit from pg_stat_database where datname = $1)::float8 as commits,
-                pg_snapshot_xmax(pg_current_snapshot())::text::float8 as writes,
-                (pg_current_wal_insert_lsn() - '0/0')::float8 as wal_bytes`,
+        "select xact_commit::float8 as commits from pg_stat_database where datname = $1",
         [database],
       );
-      return rows[0];
+      return rows[0].commits;
     },
 
     async close() {
@@ -65,6 +73,29 @@ export async function openServer() {
       await server.stop();
     },
   };
+}
+
+/** Linux counts in hundredths of a second. */
+const tickUs = 10_000;
+
+/** Of its processes that run, and of those that have ended. @param {number | undefined} postmaster */
+function cpuOfServerUs(postmaster) {
+  if (process.platform !== "linux" || postmaster === undefined) return 0;
+  let ticks = 0;
+  for (const entry of readdirSync("/proc")) {
+    if (!/^\d+$/.test(entry)) continue;
+    try {
+      const stat = readFileSync(`/proc/${entry}/stat`, "utf8");
+      // The name of the program is in parentheses and may hold anything.
+      const [, parent, ...rest] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+      const [user, system, endedUser, endedSystem] = rest.slice(9, 13).map(Number);
+      if (Number(entry) === postmaster) ticks += endedUser + endedSystem;
+      else if (Number(parent) === postmaster) ticks += user + system;
+    } catch {
+      // The process has ended meanwhile.
+    }
+  }
+  return ticks * tickUs;
 }
 
 async function sessionsGone(admin, database) {

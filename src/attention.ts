@@ -14,12 +14,14 @@ export {
   type FailingSagaItem,
   type LostSagaItem,
   type OverdueErasureItem,
+  type OverdueScheduleItem,
   type RefusedWriteItem,
   type StalledRunItem,
   type StalledSagaItem,
   type UnservedKindItem,
 } from "./attention/item.ts";
 export { type SubscriptionBrief } from "./webhooks/read/subscription-brief.ts";
+export { type Attention } from "./attention/part.ts";
 export { type AttentionCounts } from "./attention/count.ts";
 export { type AttentionOptions, type AttentionPage } from "./attention/list.ts";
 export { type Count } from "./core/count.ts";

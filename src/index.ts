@@ -7,17 +7,15 @@ export { type DatabaseOptions, type StalledSignal, type StartOptions } from "./o
 export { Worker, type StopOptions, type WorkerOptions } from "./operate/worker.ts";
 export { type WorkerReadiness } from "./operate/health/readiness.ts";
 export { type Logger } from "./operate/log/logger.ts";
+export { saga, type AnySaga, type SagaDefinition } from "./sagas/define/definition.ts";
+export { type Saga } from "./sagas/define/builder.ts";
 export {
-  saga,
   type ActContext,
-  type AnySaga,
   type PivotOptions,
-  type Saga,
-  type SagaDefinition,
-  type SagaOptions,
   type StepOptions,
   type UndoContext,
-} from "./sagas/define/definition.ts";
+} from "./sagas/define/options/step.ts";
+export { type SagaOptions } from "./sagas/define/saga-options.ts";
 export { sagaRef, type SagaReference } from "./sagas/define/reference.ts";
 export { signal, type SignalType } from "./sagas/define/signal.ts";
 export { type SignalOptions } from "./sagas/journal/signals.ts";
@@ -42,6 +40,7 @@ export type {} from "./erasure.ts";
 export type {} from "./events.ts";
 export type {} from "./retention.ts";
 export type {} from "./sagas.ts";
+export type {} from "./schedules.ts";
 export type {} from "./serverless.ts";
 export type {} from "./sqlite.ts";
 export type {} from "./storage.ts";

@@ -9,7 +9,7 @@ export {
   type SagaStorageRun,
   type StoredSagaState,
 } from "./contract/contract.ts";
-export { MemorySagaStorage } from "./contract/memory-storage.ts";
+export { MemorySagaStorage, type MemoryStorageOptions } from "./contract/memory-storage.ts";
 export { SqlSagaStorage } from "./contract/sql-storage.ts";
 export { type MigrateOptions } from "./storage/migrations/migrate.ts";
 export { type Direction } from "./core/identity.ts";

@@ -48,7 +48,7 @@ await toolMain(async () => {
   if (!built.ok) throw new Error(built.output);
   const folder = mkdtempSync(path.join(tmpdir(), "amends-frameworks-"));
   try {
-    const tarball = await pack(folder);
+    const tarball = await pack();
     for (const name of names)
       await progress(`${name}: install and build`, () => prepare(name, folder, tarball));
     const env = {

@@ -77,6 +77,7 @@ function fingerprint({ sources, isSource = () => true }, base) {
 }
 
 /**
+ * The files below a name, without installed packages: a folder of tests may have a package of its own.
  * @param {string} name
  * @param {string} base
  * @returns {string[]}
@@ -84,10 +85,13 @@ function fingerprint({ sources, isSource = () => true }, base) {
 function filesOf(name, base) {
   const place = path.join(base, name);
   if (!statSync(place).isDirectory()) return [name];
-  return readdirSync(place, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => path.relative(base, path.join(entry.parentPath, entry.name)))
-    .toSorted();
+  return readdirSync(place, { withFileTypes: true })
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+    .flatMap((entry) => {
+      const below = path.join(name, entry.name);
+      if (entry.isDirectory()) return entry.name === "node_modules" ? [] : filesOf(below, base);
+      return entry.isFile() ? [below] : [];
+    });
 }
 
 /**

@@ -73,7 +73,7 @@ async function makeProject(folder) {
   mkdirSync(project);
   writeFileSync(path.join(project, "package.json"), '{ "type": "module", "private": true }');
   const flags = ["--prefer-offline", "--no-audit", "--no-fund", "--ignore-scripts"];
-  const { ok, output } = await npm(["install", await pack(folder), "pg", "zod", ...flags], project);
+  const { ok, output } = await npm(["install", await pack(), "pg", "zod", ...flags], project);
   if (!ok) throw new Error(output);
   cpSync(path.join(root, "build", "test", "matrix", "suite.js"), path.join(project, "suite.mjs"));
   return project;

@@ -18,6 +18,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -27,6 +28,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
 import { buildPackage } from "./build.mjs";
+import { ensureFresh } from "./fresh.mjs";
 import { deadLinks, lintPackage } from "./package-lint.mjs";
 import { ensureInstalled, isMain, progress as loud, root, toolMain } from "./project.mjs";
 
@@ -83,11 +85,47 @@ async function npm(args, cwd) {
   return script === undefined ? must("npm", args, cwd) : must(process.execPath, [script, ...args], cwd);
 }
 
+const TARBALL = `.amends/package/${manifest.name}.tgz`;
+
+/**
+ * Packed once, for everybody who needs it: npm takes seconds for it.
+ * @type {import("./fresh.mjs").Made}
+ */
+const archive = {
+  name: "tarball",
+  into: path.posix.dirname(TARBALL),
+  proof: TARBALL,
+  sources: [
+    "dist",
+    "docs",
+    "examples",
+    ...readdirSync(root).filter((name) => /^(?:[A-Z]+(?:\.md)?|package\.json)$/.test(name)),
+  ],
+  make: async () => {
+    const folder = path.join(root, path.dirname(TARBALL));
+    rmSync(folder, { recursive: true, force: true });
+    mkdirSync(folder, { recursive: true });
+    try {
+      renameSync(await packInto(folder), path.join(root, TARBALL));
+      return { ok: true, output: "" };
+    } catch (error) {
+      return { ok: false, output: String(error) };
+    }
+  },
+};
+
+/** @returns {Promise<string>} the tarball of the package, as dist/ is now */
+export async function pack() {
+  const { ok, output } = await ensureFresh(archive);
+  if (!ok) throw new Error(output);
+  return path.join(root, TARBALL);
+}
+
 /**
  * @param {string} folder
  * @returns {Promise<string>} the tarball
  */
-export async function pack(folder) {
+async function packInto(folder) {
   const told = await npm(["pack", "--json", "--ignore-scripts", "--pack-destination", folder], root);
   const [made] = JSON.parse(told.slice(told.indexOf("[")));
   const names = /** @type {{ path: string }[]} */ (made.files).map((file) => file.path);
@@ -234,8 +272,6 @@ const DECLARATIONS = path.join(root, "test", "types", "declarations");
  * @param {string} project
  */
 async function declarations(project) {
-  const require = createRequire(import.meta.url);
-  const older = createRequire(require.resolve("@arethetypeswrong/core")).resolve("typescript/lib/tsc.js");
   const tsc = path.join(root, "node_modules", "typescript", "bin", "tsc");
   const common = [
     "--declaration",
@@ -247,14 +283,19 @@ async function declarations(project) {
     "node",
   ];
   const target = ["--target", "es2022", "--lib", "es2023,esnext.disposable", "--module", "nodenext"];
+  const args = [...common, ...target, "--skipLibCheck"];
   const files = readdirSync(DECLARATIONS);
   if (files.length === 0) throw new Error(`${DECLARATIONS} is empty.`);
-  for (const file of files) {
-    cpSync(path.join(DECLARATIONS, file), path.join(project, file.replace(/\.ts$/, ".mts")));
-    const args = [...common, ...target, "--skipLibCheck", file.replace(/\.ts$/, ".mts")];
-    await must(process.execPath, [tsc, "--ignoreConfig", ...args], project);
-    await must(process.execPath, [older, ...args], project);
-  }
+  const modules = files.map((file) => file.replace(/\.ts$/, ".mts"));
+  files.forEach((file, index) => {
+    cpSync(path.join(DECLARATIONS, file), path.join(project, /** @type {string} */ (modules[index])));
+  });
+  for (const file of modules) await must(process.execPath, [tsc, "--ignoreConfig", ...args, file], project);
+  await must(
+    process.execPath,
+    [path.join(root, "tools", "older-declarations.mjs"), ...args, ...modules],
+    project,
+  );
 }
 
 const CONFIGS = ["ts", "mts", "js", "mjs"].map((end) => `amends.config.${end}`);
@@ -373,9 +414,9 @@ export async function packageCheck({ nodes, linked, tsx, built, keep, quiet = fa
   const project = path.join(place, "empty-project");
   mkdirSync(project);
   try {
-    const tarball = await pack(place);
+    const packed = await pack();
     await progress(linked ? "linking" : "installing", () =>
-      linked ? link(tarball, project) : install(tarball, project, tsx),
+      linked ? link(packed, project) : install(packed, project, tsx),
     );
     for (const node of nodes) {
       const version = (await must(node, ["--version"], project)).trim();
@@ -393,7 +434,7 @@ export async function packageCheck({ nodes, linked, tsx, built, keep, quiet = fa
     await progress("types, in declarations", () => declarations(project));
     await progress("types, resolved the older way", () => olderTypes(project));
     const wrong = await progress("publint, are-the-types-wrong", () =>
-      lintPackage(tarball, path.join(project, "node_modules", manifest.name)),
+      lintPackage(packed, path.join(project, "node_modules", manifest.name)),
     );
     if (wrong.length > 0) throw new Error(wrong.join("\n"));
   } finally {

@@ -45,8 +45,11 @@ import { findBinaries, serverIdentity } from "./postgres-binaries.mjs";
  * @property {string} [home] the folder with bin, lib and share of the server to run; otherwise it is looked for
  * @property {boolean} [own] true: a server of one's own even when DATABASE_URL is set, to restart or to configure
  * @property {string} [parentDir] where its folder is made; the system's temporary folder otherwise
- * @property {{ dataDir: string, url: string }} [copyOf] begins with a copy of this cluster, whose passwords it keeps
+ * @property {Cluster} [copyOf] begins with a copy of this cluster, whose passwords it keeps
+ * @property {string} [copyTo] leaves a copy of the cluster there as it was before the first start, for `copyOf`
  */
+
+/** @typedef {{ readonly dataDir: string, readonly url: string }} Cluster the URL holds the password */
 
 const START_TIMEOUT_MS = 60_000;
 
@@ -70,7 +73,8 @@ export async function startPostgres(options = {}) {
     if (identity !== undefined) {
       for (const place of [folder, dataDir]) chownSync(place, identity.uid, identity.gid);
     }
-    if (!copyOf) initialise(binDir, folder, dataDir, password, identity);
+    if (!copyOf) initialise({ binDir, version }, folder, dataDir, password, identity);
+    if (options.copyTo !== undefined) copyCluster(dataDir, options.copyTo);
   } catch (error) {
     rmSync(folder, { recursive: true, force: true });
     throw error;
@@ -159,13 +163,21 @@ export function copyCluster(from, to) {
 }
 
 /**
- * @param {string} binDir
+ * A random password is as safe with one iteration as with 4096, which each connection would have to compute.
+ * @param {string} version
+ */
+function passwordSettings(version) {
+  return Number.parseInt(version, 10) >= 16 ? ["-c", "scram_iterations=1"] : [];
+}
+
+/**
+ * @param {{ binDir: string, version: string }} server
  * @param {string} folder
  * @param {string} dataDir
  * @param {string} password
  * @param {import("./postgres-binaries.mjs").Identity | undefined} identity
  */
-function initialise(binDir, folder, dataDir, password, identity) {
+function initialise({ binDir, version }, folder, dataDir, password, identity) {
   const passwordFile = path.join(folder, "password");
   writeFileSync(passwordFile, password, { mode: 0o600 });
   if (identity !== undefined) chownSync(passwordFile, identity.uid, identity.gid);
@@ -177,14 +189,16 @@ function initialise(binDir, folder, dataDir, password, identity) {
       dataDir,
       "-U",
       "postgres",
+      // The password is random and stays on this machine: the client, too, has nothing to compute for each connection.
       "-A",
-      "scram-sha-256",
+      "password",
       "--pwfile",
       passwordFile,
       "-E",
       "UTF8",
       "--locale=C",
       "--no-sync",
+      ...passwordSettings(version),
     ],
     {
       encoding: "utf8",

@@ -1,6 +1,6 @@
 /**
- * The programmes that take longer than the gate allows. `npm run races`: the races on PostgreSQL, with ten times the
- * rounds. `npm run crash`: the crash tests (test/crash), in which each process is killed and stopped at every crash
+ * The programmes that take longer than the gate allows. `npm run races`: the races on PostgreSQL, with ten to fifty
+ * times the rounds. `npm run crash`: the crash tests (test/crash), in which each process is killed and stopped at every crash
  * point; `npm test` tries a sample of them. `npm run poolers`: the tests of test/poolers through a real PgBouncer, with 10,000
  * sagas; `npm test` uses a pooler of its own.
  */
@@ -11,7 +11,7 @@ import { ensureInstalled, program, toolMain } from "./project.mjs";
 
 /** @type {Record<string, { args: string[], env: Record<string, string>, needs?: () => void }>} */
 const PROGRAMMES = {
-  races: { args: ["races"], env: { AMENDS_ROUNDS: "10" } },
+  races: { args: ["races"], env: { AMENDS_ROUNDS: "many" } },
   // Each test file has processes of its own. More files than cores would make each of them miss its leases.
   crash: { args: ["test/crash", `--maxWorkers=${availableParallelism()}`], env: { AMENDS_CRASH: "1" } },
   poolers: {

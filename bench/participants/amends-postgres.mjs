@@ -1,6 +1,4 @@
 import { postgres } from "../../dist/postgres.js";
-import { migrate, openAmends } from "./amends.mjs";
-
-export const prepare = ({ url }) => migrate(postgres({ url }));
+import { openAmends } from "./amends.mjs";
 
 export const open = ({ url, lanes }) => openAmends(postgres({ url }), lanes);

@@ -1,7 +1,4 @@
 import { sqlite } from "../../dist/sqlite.js";
-import { migrate, openAmends } from "./amends.mjs";
+import { openAmends } from "./amends.mjs";
 
-export async function open({ file, lanes }) {
-  await migrate(sqlite(file));
-  return openAmends(sqlite(file), lanes);
-}
+export const open = ({ file, lanes }) => openAmends(sqlite(file), lanes);

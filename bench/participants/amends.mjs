@@ -2,14 +2,9 @@
 import { Amends } from "../../dist/index.js";
 import { five } from "./trivial-sagas.mjs";
 
-export async function migrate(database) {
-  const amends = new Amends({ database, sagas: [five] });
-  await amends.migrate();
-  await amends.close();
-}
-
 export async function openAmends(database, concurrency) {
   const amends = new Amends({ database, sagas: [five] });
+  await amends.migrate();
   const worker = amends.worker({ concurrency });
   await worker.start();
   return {

@@ -4,40 +4,35 @@ import pg from "pg";
 import { Amends } from "../../dist/index.js";
 import { postgres } from "../../dist/postgres.js";
 import { copyFinished } from "../finished-sagas.mjs";
-import { median } from "../statistics.mjs";
 import { single } from "./trivial-sagas.mjs";
 
-export async function run({ emptyUrl, filledUrl, finished, turns, pending }) {
-  const empty = await open(emptyUrl);
-  const filled = await open(filledUrl);
-  await empty.drain(pending);
-  const fillSeconds = await fill(filled, filledUrl, finished);
-  await filled.drain(pending);
-  const emptyUs = [];
-  const filledUs = [];
-  for (let turn = 0; turn < turns; turn++) {
-    emptyUs.push(await empty.drain(pending));
-    filledUs.push(await filled.drain(pending));
-  }
-  await empty.close();
-  await filled.close();
+const pending = 1_000;
+
+export async function open({ emptyUrl, filledUrl, finished }) {
+  const empty = await openOne(emptyUrl);
+  const filled = await openOne(filledUrl);
+  await fill(filled, filledUrl, finished);
   return {
-    empty_us_per_saga: median(emptyUs),
-    beside_finished_us_per_saga: median(filledUs),
-    finished,
-    fill_s: fillSeconds,
+    slice: async () => ({
+      empty_us_per_saga: await empty.drain(),
+      beside_finished_us_per_saga: await filled.drain(),
+    }),
+    async close() {
+      await empty.close();
+      await filled.close();
+    },
   };
 }
 
 /** Starts go through an instance without a worker, so that they wait in the table for the claim of the other one. */
-async function open(url) {
+async function openOne(url) {
   const starter = new Amends({ database: postgres({ url }), sagas: [single] });
   await starter.migrate();
   const runner = new Amends({ database: postgres({ url }), sagas: [single] });
   const worker = runner.worker({ concurrency: 500 });
   return {
     /** @returns {Promise<number>} microseconds per saga, claimed and run */
-    async drain(pending) {
+    async drain() {
       const runs = await Promise.all(Array.from({ length: pending }, (_, n) => starter.start(single, { n })));
       const begun = performance.now();
       while ((await worker.runOnce()) > 0);
@@ -59,14 +54,11 @@ async function open(url) {
   };
 }
 
-/** @returns {Promise<number>} seconds */
 async function fill(instance, url, finished) {
-  const begun = performance.now();
   const connect = async () => {
     const client = new pg.Client({ connectionString: url });
     await client.connect();
     return client;
   };
   await copyFinished(connect, await instance.finishOne(), finished);
-  return (performance.now() - begun) / 1000;
 }

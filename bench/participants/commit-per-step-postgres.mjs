@@ -10,8 +10,7 @@ const insertStep = {
 };
 const steps = ["a", "b", "c", "d", "e"];
 
-export async function prepare({ url }) {
-  const client = await connect(url);
+export async function createTables(client) {
   await client.query(`
     create table saga (
       id uuid primary key, input text not null, status text not null default 'RUNNING', created_at timestamptz not null default now()
@@ -20,12 +19,12 @@ export async function prepare({ url }) {
       saga_id uuid not null, version int not null, name text not null, status text not null, result text,
       created_at timestamptz not null default now(), primary key (saga_id, version)
     )`);
-  await client.end();
 }
 
 /** One connection per lane: a lane has at most one commit under way. */
 export async function open({ url, lanes }) {
   const clients = await Promise.all(Array.from({ length: lanes }, () => connect(url)));
+  await createTables(clients[0]);
   return {
     one: (lane, n) => commitPerStep(clients[lane], n),
     close: () => Promise.all(clients.map((client) => client.end())),

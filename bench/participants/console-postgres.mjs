@@ -5,9 +5,8 @@ import pg from "pg";
 import { createConsole } from "../../dist/console.js";
 import { Amends, err, saga } from "../../dist/index.js";
 import { postgres } from "../../dist/postgres.js";
-import { connectionDefaults } from "../../dist/storage/postgres/connection.js";
+import { connectionDefaults } from "../../dist/storage/postgres/settings.js";
 import { z } from "zod";
-import { median } from "../statistics.mjs";
 
 const CALLS = {
   session: "/api/session",
@@ -29,45 +28,35 @@ const order = saga("place-order", z.object({ end: z.string() }), { compensateRet
   })
   .step("ship", { act: ({ input }) => (input.end === "COMPLETED" ? 1 : err("no-stock")) });
 
-export async function run({ fewUrl, manyUrl, few, many, turns }) {
-  const sides = { few: await open(fewUrl, few), many: await open(manyUrl, many) };
-  const took = {};
-  for (let turn = -1; turn < turns; turn++) {
-    for (const [side, { ask }] of Object.entries(sides)) {
-      for (const [call, path] of Object.entries(CALLS)) {
-        const ms = await ask(path);
-        // The first turn warms the caches.
-        if (turn >= 0) (took[`${side}.${call}`] ??= []).push(ms);
-      }
-    }
-  }
-  const figures = { many, few, fill_s: sides.many.fillSeconds };
-  for (const call of Object.keys(CALLS)) {
-    figures[`${call}_ms_at_many`] = median(took[`many.${call}`]);
-    figures[`${call}_ms_at_few`] = median(took[`few.${call}`]);
-  }
-  const medians = Object.keys(CALLS).map((call) => [
-    figures[`${call}_ms_at_many`],
-    figures[`${call}_ms_at_few`],
-  ]);
-  figures.slowest_ms = Math.max(...medians.map(([ms]) => ms));
-  // Below half a millisecond it is the planner that is measured.
-  figures.worst_growth = Math.max(...medians.map(([at, from]) => at / Math.max(0.5, from)));
-  for (const { close } of Object.values(sides)) await close();
-  return figures;
+export async function open({ fewUrl, manyUrl, few, many }) {
+  const sides = { few: await openOne(fewUrl, few), many: await openOne(manyUrl, many) };
+  return {
+    async slice() {
+      const took = {};
+      for (const [side, { ask }] of Object.entries(sides))
+        for (const [call, path] of Object.entries(CALLS)) took[`${call}_ms_at_${side}`] = await ask(path);
+      const pairs = Object.keys(CALLS).map((call) => [took[`${call}_ms_at_many`], took[`${call}_ms_at_few`]]);
+      return {
+        ...took,
+        slowest_ms: Math.max(...pairs.map(([ms]) => ms)),
+        // Below half a millisecond it is the planner that is measured.
+        worst_growth: Math.max(...pairs.map(([at, from]) => at / Math.max(0.5, from))),
+      };
+    },
+    async close() {
+      for (const { close } of Object.values(sides)) await close();
+    },
+  };
 }
 
-async function open(url, count) {
+async function openOne(url, count) {
   const recorded = recording(postgres({ url }));
   const amends = new Amends({ database: recorded.database, sagas: [order] });
   await amends.migrate();
-  const begun = performance.now();
   await fill(amends, url, count);
-  const fillSeconds = (performance.now() - begun) / 1000;
   const server = await explaining(url);
   const tokens = [{ name: "bench", roles: ["read"], token: TOKEN }];
   return {
-    fillSeconds,
     /** @returns {Promise<number>} milliseconds of the database */
     async ask(path) {
       const console = createConsole(amends, { tokens });
@@ -144,7 +133,7 @@ function recording(db) {
 
 /** Planned as the library's own connections plan. */
 async function explaining(url) {
-  const client = new pg.Client({ ...connectionDefaults(), connectionString: url });
+  const client = new pg.Client({ ...connectionDefaults(60_000), connectionString: url });
   await client.connect();
   return {
     /** @returns {Promise<number>} milliseconds of planning and execution, by the server's own clock */

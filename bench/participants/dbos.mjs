@@ -12,11 +12,6 @@ const five = DBOS.registerWorkflow(
   { name: "five" },
 );
 
-export async function prepare(options) {
-  await launch(options);
-  await DBOS.shutdown();
-}
-
 export async function open(options) {
   await launch(options);
   return {

@@ -2,35 +2,37 @@
 // alternating blocks, so that both see the same disk at the same time.
 import pg from "pg";
 import { percentile } from "../statistics.mjs";
-import { open as openAmends, prepare as prepareAmends } from "./amends-postgres.mjs";
-import { commitPerStep, prepare as prepareLoop } from "./commit-per-step-postgres.mjs";
+import { open as openAmends } from "./amends-postgres.mjs";
+import { commitPerStep, createTables } from "./commit-per-step-postgres.mjs";
 
-export async function prepare(options) {
-  await prepareAmends(options);
-  await prepareLoop(options);
-}
+const blockMs = 120;
 
-export async function run({ url, blocks, blockMs, warmMs }) {
+export async function open({ url, quick }) {
   const amends = await openAmends({ url, lanes: 1 });
   const client = new pg.Client({ connectionString: url });
   await client.connect();
+  await createTables(client);
   const saga = (n) => amends.one(0, n);
   const commits = (n) => commitPerStep(client, n);
-  await repeat(saga, warmMs / 2);
-  await repeat(commits, warmMs / 2);
-  const sagaMs = [];
-  const commitsMs = [];
-  for (let block = 0; block < blocks; block++) {
-    sagaMs.push(...(await repeat(saga, blockMs)));
-    commitsMs.push(...(await repeat(commits, blockMs)));
-  }
-  await client.end();
-  await amends.close();
   return {
-    saga_ms_p50: percentile(sagaMs, 0.5),
-    saga_ms_p99: percentile(sagaMs, 0.99),
-    bare_commits_ms_p50: percentile(commitsMs, 0.5),
-    bare_commits_ms_p99: percentile(commitsMs, 0.99),
+    async slice() {
+      const sagaMs = [];
+      const commitsMs = [];
+      for (let block = 0; block < (quick ? 4 : 8); block++) {
+        sagaMs.push(...(await repeat(saga, blockMs)));
+        commitsMs.push(...(await repeat(commits, blockMs)));
+      }
+      return {
+        saga_ms_p50: percentile(sagaMs, 0.5),
+        saga_ms_p99: percentile(sagaMs, 0.99),
+        bare_commits_ms_p50: percentile(commitsMs, 0.5),
+        bare_commits_ms_p99: percentile(commitsMs, 0.99),
+      };
+    },
+    async close() {
+      await client.end();
+      await amends.close();
+    },
   };
 }
 

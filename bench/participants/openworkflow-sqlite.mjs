@@ -4,11 +4,11 @@ import { BackendSqlite } from "openworkflow/sqlite";
 import { assureDurable, sqliteModule } from "../sqlite.mjs";
 import { openWorkflow } from "./openworkflow.mjs";
 
-export async function open({ file, concurrency }) {
+export async function open({ file, lanes }) {
   const sqlite = await sqliteModule();
   const load = Module._load;
   Module._load = (request, ...rest) => (request === "node:sqlite" ? sqlite : load(request, ...rest));
   const backend = BackendSqlite.connect(file);
   assureDurable(backend.db);
-  return openWorkflow(backend, concurrency);
+  return openWorkflow(backend, lanes);
 }

@@ -4,21 +4,20 @@ import pg from "pg";
 import { defineCall } from "../../dist/calls.js";
 import { Amends } from "../../dist/index.js";
 import { postgres } from "../../dist/postgres.js";
-import { countdown, measureDrain } from "../drain.mjs";
+import { countdown, drainSide, sliceEntries } from "../drain.mjs";
 
 const anything = {
   "~standard": { version: 1, vendor: "amends-bench", validate: (value) => ({ value }) },
 };
 
-export async function run({ url, entries, batch }) {
-  const { done, count } = countdown(entries);
+export async function open({ url, quick, batch = 500 }) {
+  const { reached, count } = countdown();
   const nothing = defineCall("nothing", { schema: anything, handle: async () => count() });
   const amends = new Amends({ database: postgres({ url }), calls: [nothing] });
   await amends.migrate();
   const client = new pg.Client({ connectionString: url });
   await client.connect();
-  const worker = amends.worker({ concurrency: 2 * batch });
-  const { drained_per_s, cpu_us_per_drained } = await measureDrain(entries, {
+  return drainSide(sliceEntries(quick), {
     async enqueue(from, to) {
       await client.query("begin");
       const { entryId } = await amends.calls.enqueue(nothing, { ref: `ref-${from}` }, { tx: client });
@@ -30,17 +29,22 @@ export async function run({ url, entries, batch }) {
       );
       await client.query("commit");
     },
-    async drain() {
+    async drain(entries) {
+      const done = reached(entries);
+      const worker = amends.worker({ concurrency: 2 * batch });
       await worker.start();
       await done;
       await worker.stop();
     },
+    async left() {
+      const { rows } = await client.query(
+        "select count(*)::int as left from amends.outbox where status <> 'succeeded'",
+      );
+      return rows[0].left;
+    },
+    async close() {
+      await client.end();
+      await amends.close();
+    },
   });
-  const { rows } = await client.query(
-    "select count(*)::int as left from amends.outbox where status <> 'succeeded'",
-  );
-  if (rows[0].left !== 0) throw new Error(`${rows[0].left} calls are left.`);
-  await client.end();
-  await amends.close();
-  return { drained_per_s, cpu_us_per_drained };
 }

@@ -8,29 +8,28 @@ import { postgres } from "../../dist/postgres.js";
 import { numbers } from "../drain.mjs";
 import { median } from "../statistics.mjs";
 
-export async function run({ emptyUrl, filledUrl, finished, claims, turns, batch }) {
-  const empty = await open(emptyUrl);
-  const filled = await open(filledUrl);
-  await empty.claim(claims, batch);
-  await filled.claim(claims, batch);
+const claims = 10;
+const batch = 500;
+
+export async function open({ emptyUrl, filledUrl, finished }) {
+  const empty = await openOne(emptyUrl);
+  const filled = await openOne(filledUrl);
+  await filled.claim();
   await filled.fill(finished);
-  const emptyUs = [];
-  const filledUs = [];
-  for (let turn = 0; turn < turns; turn++) {
-    emptyUs.push(await empty.claim(claims, batch));
-    filledUs.push(await filled.claim(claims, batch));
-  }
-  const counting = await filled.counting();
-  await empty.close();
-  await filled.close();
   return {
-    empty_us_per_entry: median(emptyUs),
-    beside_finished_us_per_entry: median(filledUs),
-    ...counting,
+    slice: async () => ({
+      empty_us_per_entry: await empty.claim(),
+      beside_finished_us_per_entry: await filled.claim(),
+      ...(await filled.counting()),
+    }),
+    async close() {
+      await empty.close();
+      await filled.close();
+    },
   };
 }
 
-async function open(url) {
+async function openOne(url) {
   const database = postgres({ url });
   const amends = new Amends({ database, sagas: [] });
   await amends.migrate();
@@ -40,7 +39,7 @@ async function open(url) {
   let enqueued = 0;
   return {
     /** @returns {Promise<number>} the median of the claims, in microseconds per entry */
-    async claim(claims, batch) {
+    async claim() {
       await client.query("begin");
       await outbox.enqueue(client, numbers(enqueued, (enqueued += claims * batch), entry));
       await client.query("commit");

@@ -1,19 +1,20 @@
 // graphile-worker with its batches on: jobs are fetched and completed by the hundred.
 import pg from "pg";
 import { Logger, makeWorkerUtils, run as runWorker } from "graphile-worker";
-import { countdown, measureDrain, numbers } from "../drain.mjs";
+import { countdown, drainSide, numbers, sliceEntries } from "../drain.mjs";
 
 const logger = new Logger(() => () => undefined);
 
-export async function run({ url, entries, batch, concurrency = 100 }) {
+export async function open({ url, quick, batch = 500, concurrency = 100 }) {
   const pgPool = new pg.Pool({ connectionString: url, max: 10 });
   const utils = await makeWorkerUtils({ pgPool, logger });
   await utils.migrate();
-  const { done, count } = countdown(entries);
-  const figures = await measureDrain(entries, {
+  const { reached, count } = countdown();
+  return drainSide(sliceEntries(quick), {
     enqueue: (from, to) =>
       utils.addJobs(numbers(from, to, (n) => ({ identifier: "nothing", payload: { ref: `ref-${n}` } }))),
-    async drain() {
+    async drain(entries) {
+      const done = reached(entries);
       const runner = await runWorker({
         pgPool,
         noHandleSignals: true,
@@ -31,10 +32,13 @@ export async function run({ url, entries, batch, concurrency = 100 }) {
       await done;
       await runner.stop();
     },
+    async left() {
+      const { rows } = await pgPool.query("select count(*)::int as left from graphile_worker._private_jobs");
+      return rows[0].left;
+    },
+    async close() {
+      await utils.release();
+      await pgPool.end();
+    },
   });
-  const { rows } = await pgPool.query("select count(*)::int as left from graphile_worker._private_jobs");
-  if (rows[0].left !== 0) throw new Error(`${rows[0].left} jobs are left.`);
-  await utils.release();
-  await pgPool.end();
-  return figures;
 }

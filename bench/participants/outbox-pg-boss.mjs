@@ -1,10 +1,10 @@
 // pg-boss in batches: fetched and completed by the hundred, without the pauses of its polling worker.
-import PgBoss from "pg-boss";
-import { measureDrain, numbers } from "../drain.mjs";
+import { PgBoss } from "pg-boss";
+import { drainSide, numbers, sliceEntries } from "../drain.mjs";
 
 const queue = "nothing";
 
-export async function run({ url, entries, batch, loops = 2 }) {
+export async function open({ url, quick, batch = 500, loops = 2 }) {
   const boss = new PgBoss({ connectionString: url, supervise: false, schedule: false });
   boss.on("error", (error) => {
     throw error;
@@ -23,13 +23,14 @@ export async function run({ url, entries, batch, loops = 2 }) {
       );
     }
   };
-  const figures = await measureDrain(entries, {
+  return drainSide(sliceEntries(quick), {
     enqueue: (from, to) =>
-      boss.insert(numbers(from, to, (n) => ({ name: queue, data: { ref: `ref-${n}` } }))),
+      boss.insert(
+        queue,
+        numbers(from, to, (n) => ({ data: { ref: `ref-${n}` } })),
+      ),
     drain: () => Promise.all(Array.from({ length: loops }, loop)),
+    left: async () => (await boss.fetch(queue, { batchSize: 1 })).length,
+    close: () => boss.stop({ graceful: false, close: true }),
   });
-  const left = await boss.getQueueSize(queue, { before: "completed" });
-  if (left !== 0) throw new Error(`${left} jobs are left.`);
-  await boss.stop({ graceful: false, close: true });
-  return figures;
 }

@@ -3,13 +3,14 @@
 import pg from "pg";
 import { Amends } from "../../dist/index.js";
 import { postgres } from "../../dist/postgres.js";
-import { median } from "../statistics.mjs";
 import { note, Noted } from "./trivial-events.mjs";
 
 /** What a bare insert writes: the same columns, with a primary key, a thousand rows at a time. */
 const bareRows = 1_000;
 
-export async function run({ url, events, turns }) {
+const events = 10_000;
+
+export async function open({ url }) {
   const amends = new Amends({ database: postgres({ url }), events: [note] });
   await amends.migrate();
   const client = new pg.Client({ connectionString: url });
@@ -30,17 +31,16 @@ export async function run({ url, events, turns }) {
       await insertRows(client, list.slice(at, at + bareRows));
     await client.query("commit");
   };
-  await publish();
-  await insert();
-  const published = [];
-  const bare = [];
-  for (let turn = 0; turn < turns; turn++) {
-    published.push(await rate(publish, events));
-    bare.push(await rate(insert, events));
-  }
-  await client.end();
-  await amends.close();
-  return { published_per_s: median(published), bare_inserts_per_s: median(bare), events };
+  return {
+    slice: async () => ({
+      published_per_s: await rate(publish, events),
+      bare_inserts_per_s: await rate(insert, events),
+    }),
+    async close() {
+      await client.end();
+      await amends.close();
+    },
+  };
 }
 
 async function insertRows(client, list) {

@@ -3,7 +3,6 @@
 import pg from "pg";
 import { Amends } from "../../dist/index.js";
 import { postgres } from "../../dist/postgres.js";
-import { median } from "../statistics.mjs";
 
 const sender = {
   send: async () => ({ ok: true, code: "http_200", status: 200, durationMs: 0 }),
@@ -11,30 +10,25 @@ const sender = {
   close: async () => undefined,
 };
 
-export async function run({ emptyUrl, filledUrl, finished, events, turns }) {
-  const empty = await open(emptyUrl);
-  const filled = await open(filledUrl);
-  await empty.drain(events);
-  const begun = performance.now();
+const events = 20;
+
+export async function open({ emptyUrl, filledUrl, finished }) {
+  const empty = await openOne(emptyUrl);
+  const filled = await openOne(filledUrl);
   await fill(filledUrl, finished);
-  const fillSeconds = (performance.now() - begun) / 1000;
-  await filled.drain(events);
-  const [emptyUs, filledUs] = [[], []];
-  for (let turn = 0; turn < turns; turn++) {
-    emptyUs.push(await empty.drain(events));
-    filledUs.push(await filled.drain(events));
-  }
-  await empty.close();
-  await filled.close();
   return {
-    empty_us_per_delivery: median(emptyUs),
-    beside_finished_us_per_delivery: median(filledUs),
-    finished,
-    fill_s: fillSeconds,
+    slice: async () => ({
+      empty_us_per_delivery: await empty.drain(),
+      beside_finished_us_per_delivery: await filled.drain(),
+    }),
+    async close() {
+      await empty.close();
+      await filled.close();
+    },
   };
 }
 
-async function open(url) {
+async function openOne(url) {
   const amends = new Amends({ database: postgres({ url }), webhooks: { sender, concurrency: 500 } });
   await amends.migrate();
   for (let n = 0; n < 50; n++)
@@ -44,7 +38,7 @@ async function open(url) {
   const worker = amends.worker();
   return {
     /** @returns {Promise<number>} microseconds per delivery */
-    async drain(events) {
+    async drain() {
       await client.query("begin");
       for (let n = 0; n < events; n++)
         await amends.webhooks.publish({ type: "order.placed", data: { n } }, { tx: client });

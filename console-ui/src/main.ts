@@ -10,6 +10,7 @@ import "./style/sign-in.css";
 import "./style/controls.css";
 import "./style/parts.css";
 import "./style/lists.css";
+import "./style/ticks.css";
 import "./style/values.css";
 import "./style/overview.css";
 import "./style/run-graph.css";

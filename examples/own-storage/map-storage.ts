@@ -21,6 +21,12 @@ interface Stored {
 /** Sagas in a Map. A storage of your own would ask its database instead; what it must refuse is the same. */
 export class MapSagaStorage implements SagaStorage {
   readonly #sagas = new Map<string, Stored>();
+  readonly #now: () => number;
+
+  /** `now` is the clock of the storage: a test passes its virtual one. */
+  constructor(now: () => number = Date.now) {
+    this.#now = now;
+  }
 
   async createSaga(sagaId: string, name: string, context: SagaContext): Promise<void> {
     if (this.#sagas.has(sagaId)) {
@@ -32,7 +38,7 @@ export class MapSagaStorage implements SagaStorage {
       context: JSON.stringify(context),
       version: 1,
       recoveryAttempts: 0,
-      updatedAt: Date.now(),
+      updatedAt: this.#now(),
       history: [],
     });
   }
@@ -59,7 +65,7 @@ export class MapSagaStorage implements SagaStorage {
     const saga = this.#find(sagaId);
     this.#change(saga, {});
     const id = saga.history.length + 1;
-    saga.history.push({ id, sagaId, stepName, action, status, details, createdAt: new Date() });
+    saga.history.push({ id, sagaId, stepName, action, status, details, createdAt: new Date(this.#now()) });
   }
 
   async loadSagaState(sagaId: string): Promise<StoredSagaState> {
@@ -78,7 +84,7 @@ export class MapSagaStorage implements SagaStorage {
     sagaName?: string,
   ): Promise<readonly string[]> {
     const untouchedSince =
-      staleAfterSeconds === undefined ? Infinity : Date.now() - staleAfterSeconds * 1_000;
+      staleAfterSeconds === undefined ? Infinity : this.#now() - staleAfterSeconds * 1_000;
     return [...this.#sagas]
       .filter(([, saga]) => ["PENDING", "RUNNING", "COMPENSATING"].includes(saga.status))
       .filter(([, saga]) => saga.recoveryAttempts < maxRecoveryAttempts && saga.updatedAt <= untouchedSince)
@@ -112,6 +118,6 @@ export class MapSagaStorage implements SagaStorage {
     if (!mayBecome(saga.status, status)) {
       throw new AmendsError("NOT_ALLOWED_NOW", `A saga that is ${saga.status} cannot become ${status}.`);
     }
-    Object.assign(saga, change, { version: saga.version + 1, updatedAt: Date.now() });
+    Object.assign(saga, change, { version: saga.version + 1, updatedAt: this.#now() });
   }
 }

@@ -19,6 +19,7 @@ export const ATTENTION_KINDS = [
   "disabled-subscription",
   "overdue-erasure",
   "unserved-kind",
+  "overdue-schedule",
   "refused-write",
 ] as const;
 
@@ -38,7 +39,9 @@ export type AttentionAction =
   | "resend"
   | "dismiss"
   | "enable"
-  | "unsubscribe";
+  | "unsubscribe"
+  | "pause"
+  | "remove";
 
 /** The fields of every attention item. */
 export interface AttentionFacts<Kind extends AttentionKind = AttentionKind> {
@@ -173,6 +176,16 @@ export interface UnservedKindItem extends AttentionFacts<"unserved-kind"> {
   readonly sagas: number;
 }
 
+/** A schedule whose tick has begun, and that no worker has processed for 10 minutes. Its id is the schedule's name. */
+export interface OverdueScheduleItem extends AttentionFacts<"overdue-schedule"> {
+  /** The saga that its ticks start. */
+  readonly saga: string;
+  /** The version of the saga. */
+  readonly version: number;
+  /** True if a running worker has the saga. */
+  readonly served: boolean;
+}
+
 /** The database refuses to record outcomes, for a reason that a person must remove. Nothing is called again meanwhile. */
 export interface RefusedWriteItem extends AttentionFacts<"refused-write"> {
   /** The error code, such as `DATABASE_FORBIDDEN`. */
@@ -197,4 +210,5 @@ export type AttentionItem =
   | DisabledSubscriptionItem
   | OverdueErasureItem
   | UnservedKindItem
+  | OverdueScheduleItem
   | RefusedWriteItem;

@@ -19,6 +19,7 @@ import {
 } from "../sagas/read/stalled.ts";
 import { lostSagas, type LostSaga } from "../sagas/lost/lost.ts";
 import { unservedKinds, type UnservedKind } from "../sagas/kinds/unserved.ts";
+import { overdueSchedules, type OverdueSchedule } from "../schedules/read/figures.ts";
 import type { Dialect } from "../storage/database.ts";
 import type { Reader } from "../storage/read/reader.ts";
 import {
@@ -50,6 +51,7 @@ import type {
   FailingSagaItem,
   LostSagaItem,
   OverdueErasureItem,
+  OverdueScheduleItem,
   RefusedWriteItem,
   UnservedKindItem,
   StalledRunItem,
@@ -256,6 +258,18 @@ export const SOURCES: readonly ItemSource[] = [
     reason: ({ reason }) => reason,
     actions: () => [],
     details: ({ version, sagas }) => ({ version, sagas }),
+  }),
+  ...kind<OverdueScheduleItem, OverdueSchedule>({
+    kind: "overdue-schedule",
+    sources: [overdueSchedules],
+    id: ({ name }) => name,
+    name: ({ name }) => name,
+    reason: ({ saga, version, isServed }) =>
+      isServed
+        ? `its tick has not started saga ${saga} (version ${version}), although a worker has it. See the log of the workers`
+        : `its tick cannot start: no running worker has saga ${saga} (version ${version}). Run a worker that has it, put the schedule with a version that workers have, or pause it`,
+    actions: () => ["pause", "remove"],
+    details: ({ saga, version, isServed: served }) => ({ saga, version, served }),
   }),
   ...kind<RefusedWriteItem, ReportedRefusal>({
     kind: "refused-write",

@@ -70,7 +70,14 @@ export class Console {
   ) {
     const checked = checkOptions(options);
     const { closing } = amends.context;
-    const context = new ConsoleContext(amends, ["sagas", "outbox", "erasures", "flows", "webhooks"]);
+    const context = new ConsoleContext(amends, [
+      "sagas",
+      "schedules",
+      "outbox",
+      "erasures",
+      "flows",
+      "webhooks",
+    ]);
     const { clock } = context.db;
     // Every browser that looks listens to it: how many that are is no mistake.
     setMaxListeners(0, this.#closing.signal);

@@ -1,5 +1,83 @@
-/** The HTTP contract of outbox, erasures, event flows and webhooks. The rest is in contract.ts. */
-import type { ActionNote, Graph, Instant, Masked } from "./contract.ts";
+/** The HTTP contract of schedules, outbox, erasures, event flows and webhooks, and parts of a saga. The rest is in contract.ts. */
+import type { ActionNote, Graph, Instant, Masked, SagaStatus } from "./contract.ts";
+
+/** What a call of a saga has reported of its progress. */
+export interface ProgressLine {
+  readonly step: string;
+  readonly action: "act" | "compensate";
+  /** Texts are masked. */
+  readonly value: Masked;
+  readonly at: Instant;
+}
+
+// GET api/schedules?q=&saga=&status=active|paused&limit=&after=: by name. `q` is the beginning of a name.
+// GET api/schedules/{id}: the id is the schedule's name.
+// POST api/schedules/{id}/pause, /resume with an ActionNote: answers with the ScheduleDetail.
+// POST api/schedules/{id}/run with an ActionNote: answers with a ScheduleRun. A worker that has the saga starts it.
+// POST api/schedules/{id}/remove with an ActionNote: answers with a RemovedSchedule.
+export type ScheduleStatus = "active" | "paused";
+export type ScheduleAction = "pause" | "resume" | "run" | "remove";
+export interface ScheduleLine {
+  /** Its name. */
+  readonly id: string;
+  readonly status: ScheduleStatus;
+  readonly cron: string;
+  readonly timezone: string;
+  readonly saga: string;
+  /** The version of the saga. */
+  readonly version: number;
+  readonly overlap: "skip" | "allow";
+  readonly missed: "one" | "skip" | "all";
+  readonly jitterMs: number;
+  /** Null while it is paused. */
+  readonly next: NextTick | null;
+  readonly last: ScheduleTick | null;
+  /** The saga that an operator asked for, and that no worker has started yet. */
+  readonly pendingRun: string | null;
+  readonly paused: SchedulePause | null;
+  readonly createdAt: Instant;
+  readonly updatedAt: Instant;
+  readonly actions: readonly ScheduleAction[];
+}
+export interface NextTick {
+  readonly at: Instant;
+  /** Later than `at` by the jitter. */
+  readonly beginsAt: Instant;
+}
+export interface SchedulePause {
+  readonly since: Instant;
+  readonly by: string | null;
+  readonly reason: string;
+}
+/** What became of a tick, or of several in a row that had the same outcome. */
+export interface ScheduleTick {
+  readonly at: Instant;
+  /** The last of several ticks; null for one. */
+  readonly until: Instant | null;
+  readonly outcome: "started" | "skipped" | "missed";
+  /** An operator asked for it. */
+  readonly run: boolean;
+  /** The saga that was started, or the open one because of which the tick was skipped. */
+  readonly sagaId: string | null;
+  /** Null where there is no saga, or where retention has removed it. */
+  readonly sagaStatus: SagaStatus | null;
+}
+export interface ScheduleDetail extends ScheduleLine {
+  readonly input: Masked;
+  /** In their order; none while it is paused. */
+  readonly nextTicks: readonly NextTick[];
+  /** Newest first, 100 at most. */
+  readonly lastTicks: readonly ScheduleTick[];
+}
+export interface ScheduleRun extends ScheduleDetail {
+  /** The saga that was asked for. */
+  readonly sagaId: string;
+}
+export interface RemovedSchedule {
+  readonly id: string;
+  readonly status: "removed";
+  readonly actions: readonly never[];
+}
 
 // GET api/outbox?status=A,B&kind=&subject=&resolver=&limit=&after=
 // GET api/outbox/{id}

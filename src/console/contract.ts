@@ -8,7 +8,13 @@
  * Stored values (inputs, results, references, payloads, responses) may be personal data. They arrive masked and become
  * readable by POST api/reveal alone, which needs the role `reveal` and a reason, and is audited.
  */
-import type { DeliveryStatus, FlowStatus, OpenOutboxStatus, SubscriptionBrief } from "./contract-parts.ts";
+import type {
+  DeliveryStatus,
+  FlowStatus,
+  OpenOutboxStatus,
+  ProgressLine,
+  SubscriptionBrief,
+} from "./contract-parts.ts";
 
 export type Instant = string;
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
@@ -18,8 +24,17 @@ export type Json = string | number | boolean | null | readonly Json[] | { readon
  */
 export type Role = "read" | "operate" | "reveal";
 
-/** What can be said of a value without showing it. A key that does not look like a name is shown as `…`. */
-export type Shape = "text" | "number" | "boolean" | "null" | "…" | readonly Shape[] | ShapeFields;
+/** What can be said of a value without showing it. A key that is no name is shown as `…`; of progress, numbers and booleans are shown. */
+export type Shape =
+  | "text"
+  | "number"
+  | "boolean"
+  | "null"
+  | "…"
+  | number
+  | boolean
+  | readonly Shape[]
+  | ShapeFields;
 export interface ShapeFields {
   readonly [key: string]: Shape;
 }
@@ -57,7 +72,7 @@ export interface Session {
   readonly sagas: readonly string[];
   readonly version: string;
 }
-export type Part = "sagas" | "outbox" | "erasures" | "flows" | "webhooks";
+export type Part = "sagas" | "schedules" | "outbox" | "erasures" | "flows" | "webhooks";
 export interface SignIn {
   /** From the fragment of the printed address (`#token=…`), where it works once, or as the operator types it. */
   readonly token: string;
@@ -123,10 +138,11 @@ export interface HistoryPoint {
   readonly waitedMs: number | null;
 }
 
-// GET api/sagas?q=&name=&status=A,B&from=&to=&limit=&after=
+// GET api/sagas?q=&name=&status=A,B&attributes=a=1,b=x&error=&from=&to=&limit=&after=
 // `q` forgives: it finds the beginning of an id, a part of a name, a status, or a field of the input as `field:value`
 // (the whole value, unless one has the role `reveal`). `from` and `to` bound the last change. Archived sagas are found by
-// id, name, state and time, but not by their inputs.
+// id, name, state and time, but not by their inputs, attributes or errors. `attributes` are pairs; a value that looks like a number or
+// a boolean is one, unless it is quoted. `error` is the label of why a saga failed, stalled or keeps failing.
 export type SagaStatus = "PENDING" | "RUNNING" | "COMPENSATING" | "STALLED" | "COMPLETED" | "FAILED";
 export interface SagaLine {
   readonly id: string;
@@ -134,6 +150,13 @@ export interface SagaLine {
   readonly status: SagaStatus;
   readonly createdAt: Instant;
   readonly updatedAt: Instant;
+  /** The later instant that its start named (`runAt`, `delay`); null if it was due at once, and in lists of the archive. */
+  readonly runAt: Instant | null;
+  /** True while that instant has not come. */
+  readonly isScheduled: boolean;
+  /** What it was started with, to be found by. They are shown: they hold no personal data. Empty in lists of the archive. */
+  readonly attributes: Readonly<Record<string, string | number | boolean>>;
+  /** From its creation, or from `runAt`, to its last change. */
   readonly durationMs: number;
   /** How often another worker took it over from one that had crashed or lost its lease. */
   readonly recoveries: number;
@@ -170,6 +193,8 @@ export interface SagaDetail extends SagaLine {
   readonly version: number;
   /** Rises with everything that happens. Hand it to an action, and it is refused if more has happened since. */
   readonly revision: number;
+  /** 0 to 10: a higher one is claimed first. */
+  readonly priority: number;
   readonly input: Masked;
   /** By step. */
   readonly results: Readonly<Record<string, Masked>>;
@@ -179,6 +204,8 @@ export interface SagaDetail extends SagaLine {
   /** A call that had not returned within its time limit when its worker last wrote: it may still take effect. */
   readonly running: { readonly step: string; readonly since: Instant } | null;
   readonly owner: string | null;
+  /** What its calls have reported of their progress, as it was last stored. */
+  readonly progress: readonly ProgressLine[];
   readonly error: Trouble | null;
   readonly undoErrors: readonly (Trouble & { readonly step: string })[];
   /** Why it waits for a person; null unless it is STALLED. */
@@ -191,8 +218,8 @@ export interface SagaDetail extends SagaLine {
 }
 export interface SagaWait {
   readonly step: string;
-  readonly kind: "sleep" | "signal" | "event";
-  /** The name of the signal or the event; null for a sleep. */
+  readonly kind: "sleep" | "signal" | "event" | "any" | "round" | "saga";
+  /** The name of the signal or the event, the alternatives, or the id of the child saga; null for a sleep. */
   readonly for: string | null;
   readonly since: Instant;
   /** Null if it waits without a limit. */
@@ -244,7 +271,8 @@ export interface GraphEdge {
 }
 
 // POST api/sagas/{id}/cancel, /retry, /skip, /resolve: answers with the SagaDetail as it then is.
-export type SagaAction = "retry" | "skip" | "resolve" | "cancel";
+export type SagaAction = OpenSagaAction | "reverse";
+export type OpenSagaAction = "retry" | "skip" | "resolve" | "cancel";
 export interface ActionNote {
   /** 1 to 1,000 characters: it is audited. */
   readonly reason: string;
@@ -262,12 +290,12 @@ export interface ResolveAction extends ActionNote {
 
 // POST api/reveal: one stored value, readable. Needs the role `reveal`.
 export interface RevealRequest {
-  readonly kind: "saga" | "entry" | "flow" | "event" | "delivery" | "attempt";
+  readonly kind: "saga" | "schedule" | "entry" | "flow" | "event" | "delivery" | "attempt";
   readonly id: string;
   readonly reason: string;
 }
 export interface Revealed {
-  /** saga: input, results, error · entry: ref, payload · flow: error · event: data · delivery: payload · attempt: response. */
+  /** saga: input, results, error, progress (by `act STEP` or `compensate STEP`) · schedule: input · entry: ref, payload · flow: error · event: data · delivery: payload · attempt: response. */
   readonly fields: Readonly<Record<string, Json>>;
 }
 
@@ -285,8 +313,17 @@ export type AttentionKind =
   | "disabled-subscription"
   | "overdue-erasure"
   | "unserved-kind"
+  | "overdue-schedule"
   | "refused-write";
-export type AttentionAction = SagaAction | "requeue" | "resend" | "dismiss" | "enable" | "unsubscribe";
+export type AttentionAction =
+  | OpenSagaAction
+  | "requeue"
+  | "resend"
+  | "dismiss"
+  | "enable"
+  | "unsubscribe"
+  | "pause"
+  | "remove";
 export interface AttentionLine {
   readonly kind: AttentionKind;
   /** Of the saga, run, entry, delivery, subscription or subject: the actions take it. */

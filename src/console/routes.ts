@@ -10,6 +10,7 @@ import { entryRevealers, outboxRoutes, type EntryActions } from "./outbox/api.ts
 import { overviewRoutes } from "./overview/api.ts";
 import type { Route } from "./http/route.ts";
 import { sagaRoutes } from "./sagas/api.ts";
+import { scheduleRevealers, scheduleRoutes } from "./schedules/api.ts";
 import { webhookRevealers, webhookRoutes } from "./webhooks/api.ts";
 import { sessionRoutes, type SessionTools } from "./session/api.ts";
 
@@ -27,6 +28,7 @@ export function allRoutes(tools: RouteTools): readonly Route[] {
     ...sessionRoutes(tools),
     ...overviewRoutes(context),
     ...sagaRoutes(context),
+    ...scheduleRoutes(context),
     ...attentionRoutes(context),
     ...outboxRoutes(context, entryActions),
     ...erasureRoutes(context, entryActions !== undefined),
@@ -34,6 +36,7 @@ export function allRoutes(tools: RouteTools): readonly Route[] {
     ...webhookRoutes(context),
     ...auditRoutes(context, {
       ...sagaRevealers(context),
+      ...scheduleRevealers(context),
       ...entryRevealers(context),
       ...flowRevealers(context),
       ...webhookRevealers(context),

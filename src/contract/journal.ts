@@ -10,7 +10,7 @@ import { claimCount, claimToken } from "../core/claim-token.ts";
 import { draw } from "../storage/draw.ts";
 import { AmendsError } from "../core/errors.ts";
 import type { Entry } from "../core/saga/entry.ts";
-import { openingLines } from "../core/saga/group.ts";
+import { openingLines } from "../core/saga/steps/group.ts";
 import { CLAIMABLE, sagaMachine, type SagaStatus } from "../core/saga/machine.ts";
 import { evolve } from "../core/saga/evolve.ts";
 import type { SagaOperations, SagaStorage } from "./contract.ts";
@@ -20,11 +20,11 @@ import { codeOf, fenced } from "./fence.ts";
 import {
   OPERATOR_TOKEN,
   type Checkpoint,
-  type Claimed,
   type OperatorLine,
   type Journal,
   type Kind,
   type NewSaga,
+  type RenewedClaim,
   type SagaRecord,
 } from "../sagas/journal/journal.ts";
 import {
@@ -57,6 +57,8 @@ interface Line {
 
 export class ContractJournal implements Journal {
   readonly keepsEvents = false;
+  /** A custom storage finds sagas by their ids alone. */
+  readonly family = undefined;
   readonly #storage: SagaStorage;
   readonly #now: () => number;
   /** When to check sagas again that were not due: the storage has no query for due sagas. */
@@ -85,12 +87,12 @@ export class ContractJournal implements Journal {
     }
   }
 
-  createNow(): never {
-    throw new AmendsError("NOT_SUPPORTED", "A custom `storage` cannot join a transaction. Leave `tx` out.");
+  createAllNow(): never {
+    throw notSupported("join a transaction");
   }
 
-  async createIn(): Promise<boolean> {
-    throw notSupported("join a transaction");
+  async createAll(): Promise<never> {
+    throw notSupported("start several sagas in one commit");
   }
 
   async appendIn(): Promise<boolean> {
@@ -108,6 +110,7 @@ export class ContractJournal implements Journal {
     const changes: Partial<StoredSaga> = {
       ...(isGone && givenBack(status, this.#now() + (move?.releaseMs ?? 0))),
       ...(move?.recovered && { recoveries: 0 }),
+      ...(move?.progress !== undefined && { progress: move.progress }),
     };
     const entries = [entry, ...more];
     if (!(await this.#write(sagaId, found, { entries, token, status, changes, isOwn: true }))) return false;
@@ -200,19 +203,21 @@ export class ContractJournal implements Journal {
     return (await this.#open(kept.name, undefined, attempts)).includes(record.id);
   }
 
-  async renew(holds: readonly Claimed[]): Promise<ReadonlyMap<string, number>> {
-    const versions = await Promise.all(holds.map(({ id, token }) => this.#renewOne(id, token)));
+  async renew(holds: readonly RenewedClaim[]): Promise<ReadonlyMap<string, number>> {
+    const versions = await Promise.all(holds.map((hold) => this.#renewOne(hold)));
     return new Map(holds.flatMap(({ id }, index) => (versions[index] ? [[id, versions[index]]] : [])));
   }
 
-  /** Writes the same context again, so that the storage records a change. */
-  async #renewOne(id: string, token: number): Promise<number | undefined> {
+  /** Writes the same context again, with the progress of a saga that has not changed since, so that the storage records a change. */
+  async #renewOne({ id, token, reported }: RenewedClaim): Promise<number | undefined> {
     for (;;) {
       const found = await this.#find(id);
       if (!found || found.kept.token !== token) return undefined;
       if (!CLAIMABLE.includes(found.record.state.status)) return undefined;
       const { context, version } = found.stored;
-      const isHeld = await fenced(() => this.#storage.updateContext(id, context, version));
+      const isNews = reported && found.record.version <= reported.version;
+      const renewed = isNews ? { ...context, progress: reported.text } : context;
+      const isHeld = await fenced(() => this.#storage.updateContext(id, renewed, version));
       if (isHeld) return found.record.version;
     }
   }
@@ -230,7 +235,13 @@ export class ContractJournal implements Journal {
       const { entry } = decided;
       const { status } = evolve(record.state, entry);
       const isRunning = kept.owner !== null && status === record.state.status;
-      const changes = isRunning ? {} : { ...givenBack(status, this.#now()), recoveries: 0 };
+      const changes = isRunning
+        ? {}
+        : {
+            ...givenBack(status, this.#now()),
+            recoveries: 0,
+            ...(kept.progress && sagaMachine.isTerminal(status) && { progress: null }),
+          };
       const line = { entries: [entry], token: OPERATOR_TOKEN, status, changes };
       if (!(await this.#write(id, found, line))) continue;
       this.#notBefore.delete(id);

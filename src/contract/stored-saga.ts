@@ -1,8 +1,9 @@
 /** What Amends stores in the context of a saga in a custom storage: the saga's row and its whole log. */
 import type { Entry, Mark } from "../core/saga/entry.ts";
-import { openingLines } from "../core/saga/group.ts";
+import { openingLines } from "../core/saga/steps/group.ts";
 import { CLAIMABLE } from "../core/saga/machine.ts";
 import { decodePlan, encodePlan } from "../core/saga/plan.ts";
+import { opensInMs } from "../core/start/gate.ts";
 import type { LogEntry, NewSaga, SagaRecord } from "../sagas/journal/journal.ts";
 import type { SagaContext, StoredSagaState } from "./contract.ts";
 import { fold } from "../sagas/journal/rows.ts";
@@ -19,7 +20,11 @@ export interface StoredSaga {
   readonly createdAtMs: number;
   /** While the saga has no owner: the instant from which it may be claimed. */
   readonly dueAtMs: number | null;
+  /** The gate of its start; null if it was due at once. */
+  readonly runAtMs: number | null;
   readonly deadlineAtMs: number | null;
+  /** What its calls have reported of their progress; missing if they did not. */
+  readonly progress?: string | null;
   readonly log: readonly LogEntry[];
 }
 
@@ -32,6 +37,7 @@ export interface Loaded {
 
 export function newStoredSaga(saga: NewSaga, nowMs: number): StoredSaga {
   const begun = saga.owner !== undefined;
+  const dueAtMs = nowMs + opensInMs(saga.gate, nowMs);
   return {
     name: saga.name,
     definition: saga.definition,
@@ -42,8 +48,9 @@ export function newStoredSaga(saga: NewSaga, nowMs: number): StoredSaga {
     owner: saga.owner ?? null,
     recoveries: 0,
     createdAtMs: nowMs,
-    dueAtMs: begun ? null : nowMs,
-    deadlineAtMs: saga.deadlineMs === undefined ? null : nowMs + saga.deadlineMs,
+    dueAtMs: begun ? null : dueAtMs,
+    runAtMs: saga.gate ? dueAtMs : null,
+    deadlineAtMs: saga.deadlineMs === undefined ? null : dueAtMs + saga.deadlineMs,
     log: begun
       ? openingLines(saga.plan).map((entry, n) => ({ ...entry, id: n + 2, token: saga.token, atMs: nowMs }))
       : [],
@@ -67,12 +74,16 @@ export function readStoredSaga(id: string, stored: StoredSagaState, nowMs: numbe
     token: kept.token,
     owner: kept.owner ?? undefined,
     recoveryAttempts: kept.recoveries,
+    priority: 0,
+    attributes: undefined,
     epoch: 0,
     nowMs,
     createdAtMs: kept.createdAtMs,
     updatedAtMs: last?.atMs ?? kept.createdAtMs,
     deadlineAtMs: kept.deadlineAtMs ?? undefined,
+    runAtMs: kept.runAtMs ?? undefined,
     dueAtMs: kept.dueAtMs ?? undefined,
+    progress: kept.progress ?? undefined,
     entries: kept.log,
     state: fold(plan, kept.begun, kept.log, stored.status, kept.createdAtMs),
   };

@@ -94,7 +94,7 @@ export function spread(delay: number, id: string, attempt: number, ratio: number
 }
 
 /** FNV-1a with a final mix, as a number in [0, 1). */
-function hash01(text: string): number {
+export function hash01(text: string): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);

@@ -11,7 +11,7 @@ const NAME = /^[A-Za-z][A-Za-z0-9_.-]*$/;
 
 /** The name of a saga, a step or a handler. Names that begin with `$` belong to Amends itself. */
 export function checkName(name: unknown, field: string, max: number = NAME_MAX): string {
-  if (typeof name !== "string" || name.length > max || !NAME.test(name)) {
+  if (!isName(name, max)) {
     throw new AmendsError(
       "BAD_DEFINITION",
       `${field} must be 1 to ${max} letters, digits, dots, dashes or underscores, beginning with a letter.`,
@@ -19,6 +19,10 @@ export function checkName(name: unknown, field: string, max: number = NAME_MAX):
     );
   }
   return name;
+}
+
+export function isName(name: unknown, max: number = NAME_MAX): name is string {
+  return typeof name === "string" && name.length <= max && NAME.test(name);
 }
 
 /** An id that a caller chose. */

@@ -7,6 +7,15 @@ import { AmendsError, type ErrorCode } from "./errors.ts";
 export const DEPTH_MAX = 64;
 export const BYTES_MAX = 1_048_576;
 
+/** A value that JSON can hold. A property that is undefined is left out. */
+export type Json =
+  | string
+  | number
+  | boolean
+  | null
+  | readonly Json[]
+  | { readonly [key: string]: Json | undefined };
+
 /** What a value becomes when it is written as JSON and read back. */
 export type Stored<T> = T extends string | number | boolean | null | undefined
   ? T
@@ -30,6 +39,8 @@ interface Door {
   readonly code?: ErrorCode;
   /** Refuses NUL in payloads that queries may read: jsonb cannot store it. */
   readonly allowNul?: boolean;
+  /** The largest text. Default: 1 MiB. */
+  readonly bytesMax?: number;
 }
 
 /** The value as JSON text, or null for undefined. Throws an AmendsError that says which field is wrong and why. */
@@ -47,9 +58,10 @@ export function encodeJson(value: unknown, door: Door): string | null {
     return refuse("cannot be written as JSON (a cycle, a bigint, or a toJSON that throws)");
   }
   if (text === undefined) return refuse("cannot be written as JSON (a function or a symbol)");
+  const { bytesMax = BYTES_MAX } = door;
   // A UTF-16 code unit is one to three bytes of UTF-8: only texts in between need the exact count.
-  if (text.length > BYTES_MAX || (text.length * 3 > BYTES_MAX && byteLength(text) > BYTES_MAX)) {
-    return refuse(`is larger than ${BYTES_MAX} bytes of JSON`);
+  if (text.length > bytesMax || (text.length * 3 > bytesMax && byteLength(text) > bytesMax)) {
+    return refuse(`is larger than ${bytesMax} bytes of JSON`);
   }
   // JSON.stringify writes both of these as escapes, and nothing else that begins like them.
   if (!door.allowNul && text.includes("\\u") && /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/.test(text)) {

@@ -10,7 +10,7 @@ import { errorLabel } from "../core/errors.ts";
 import { entryPool, type ClaimedEntry } from "../outbox/entry-pool.ts";
 import type { OutboxWriter } from "../outbox/outcome-writer.ts";
 import { insertEntries } from "../outbox/queries.ts";
-import { CALL, type CallRow } from "../outbox/rows.ts";
+import { CLAIMED_CALL, type ClaimedCall } from "../outbox/rows.ts";
 import type { Dialect, Session } from "../storage/database.ts";
 import { perform, type Work } from "../storage/joins/work.ts";
 import type { LeasePool } from "../runtime/lease-pool.ts";
@@ -22,7 +22,7 @@ const NAME = "$audit";
 const SCHEDULE: Backoff = { baseMs: 1_000, capMs: 60_000, factor: 2 };
 
 export class AuditRelay implements YieldingSink {
-  readonly duty: LeasePool<ClaimedEntry<CallRow>>;
+  readonly duty: LeasePool<ClaimedEntry<ClaimedCall>>;
   readonly #sink: AuditSink;
   readonly #writer: OutboxWriter;
   readonly #host: PartContext;
@@ -34,7 +34,7 @@ export class AuditRelay implements YieldingSink {
     this.duty = entryPool({
       name: "outbox:audit-relay",
       kind: "call",
-      table: CALL,
+      table: CLAIMED_CALL,
       lanes: { names: () => [NAME], of: (row) => row.name },
       host,
       writer,
@@ -56,7 +56,7 @@ export class AuditRelay implements YieldingSink {
     this.duty.dueIn(COMMIT_SOON_MS);
   }
 
-  async #deliver({ entryId, token, payload, attempts }: CallRow): Promise<void> {
+  async #deliver({ entryId, token, payload, attempts }: ClaimedCall): Promise<void> {
     const claim = { entryId, token };
     try {
       await this.#sink.append(JSON.parse(payload ?? "null") as KeyedAuditEvent[]);

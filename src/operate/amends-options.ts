@@ -2,6 +2,8 @@
 import type { Duration } from "../core/duration.ts";
 import { AmendsError } from "../core/errors.ts";
 import { refuseUnknown } from "../core/options.ts";
+import type { AttributeValue } from "../core/start/attributes.ts";
+import { CONTROLS } from "../core/start/controls.ts";
 import type { ErasureOptions } from "../erasure/erasure.ts";
 import type { EventDefinition } from "../events/define/registry.ts";
 import type { EventsOptions } from "../events/set-up.ts";
@@ -78,7 +80,10 @@ export interface DatabaseOptions<Tx, Category extends string = string> extends C
   readonly storage?: never;
 }
 
-/** Sagas in a storage that you implement: everything but transactions, emitted events and lists works. */
+/**
+ * Sagas in a storage that you implement: everything works but transactions, emitted events, priorities, attributes, `startMany` and
+ * lists.
+ */
 export interface StorageOptions extends CommonOptions {
   /** The storage, which must pass `sagaStorageConformance` of `amends/testing`. */
   readonly storage: SagaStorage;
@@ -98,8 +103,29 @@ export interface StorageOptions extends CommonOptions {
   readonly retention?: never;
 }
 
-/** The options of `amends.start`. */
-export interface StartOptions<Tx> {
+/** From when on a saga runs, how urgently, and by which attributes it is found. */
+export interface StartControls<Attribute extends string = string> {
+  /**
+   * The earliest instant at which the saga runs, by the database's clock. It is recorded now; until then it is PENDING and
+   * scheduled. Default: at once.
+   */
+  readonly runAt?: Date;
+  /** The earliest time from now at which the saga runs, such as `"10m"`, instead of `runAt`. Default: at once. */
+  readonly delay?: Duration;
+  /**
+   * A whole number from 0 to 10. Among the due sagas of one kind, workers take a saga of priority n as if it had become due n
+   * minutes earlier: a higher priority comes first, and none waits forever. Default: 0.
+   */
+  readonly priority?: number;
+  /**
+   * Up to 16 small values to find the saga by, fixed at its start. They are not secret and must not hold personal data: lists, the
+   * console and the command line show them. Default: none.
+   */
+  readonly attributes?: Readonly<Partial<Record<Attribute, AttributeValue>>>;
+}
+
+/** The options of `amends.start`. If a saga with this id exists, the options of its first start hold. */
+export interface StartOptions<Tx, Attribute extends string = string> extends StartControls<Attribute> {
   /**
    * The id of the saga. The same id with the same input is the same saga; another input throws `SAGA_CONFLICT`. Ids are
    * unique over all sagas. Default: a new one.
@@ -108,6 +134,22 @@ export interface StartOptions<Tx> {
   /** Your own open transaction: the saga exists if and only if it commits. */
   readonly tx?: Tx;
 }
+
+/** One of the sagas that `amends.startMany` starts. */
+export interface StartItem<Input, Attribute extends string = string> extends StartControls<Attribute> {
+  /** What the saga is started with. */
+  readonly input: Input;
+  /** The id of the saga, as for `amends.start`. Default: a new one. */
+  readonly id?: string;
+}
+
+/** The options of `amends.startMany`. */
+export interface StartManyOptions<Tx> {
+  /** Your own open transaction: the sagas exist if and only if it commits. */
+  readonly tx?: Tx;
+}
+
+export const START_OPTIONS: readonly string[] = ["id", "tx", ...CONTROLS];
 
 /** The parts beside the sagas, by the name of their option. */
 export const PART_NAMES = ["events", "calls", "webhooks", "erasure", "retention"] as const;

@@ -5,9 +5,15 @@ import { EventFlow } from "../events/flow.ts";
 import type { SagaPort } from "../events/set-up.ts";
 import { Calls } from "../outbox/calls/calls.ts";
 import type { AnySaga } from "../sagas/define/definition.ts";
+import type { Registry } from "../sagas/define/registry.ts";
+import type { Starts } from "../sagas/start/starts.ts";
+import { tellSagas, type SignalTools } from "../sagas/journal/signals.ts";
+import { SagaRun, type HandleTools } from "../sagas/view/handle.ts";
 import type { SagaView } from "../sagas/view/view.ts";
 import type { Duty } from "../runtime/duty.ts";
 import type { Part, PartContext } from "../runtime/part.ts";
+import type { ScheduledSagas } from "../schedules/sagas.ts";
+import { Schedules } from "../schedules/schedules.ts";
 import { Webhooks } from "../webhooks/webhooks.ts";
 import type { DatabaseOptions, PartName } from "./amends-options.ts";
 import { Retention } from "./retention/retention.ts";
@@ -19,10 +25,13 @@ export interface Parts<Tx = unknown, Category extends string = string> {
   readonly webhooks: Webhooks<Tx> | undefined;
   readonly erasure: Erasure<Tx, Category> | undefined;
   readonly retention: Retention | undefined;
+  /** Undefined on a storage that the user implements. */
+  readonly schedules: Schedules<Tx> | undefined;
 }
 
 /** What the parts ask of the sagas of steps. */
 export interface SagaTools extends SagaPort {
+  readonly scheduled: ScheduledSagas;
   inspect(id: string): Promise<SagaView | undefined>;
 }
 
@@ -40,6 +49,7 @@ export function buildParts<Tx, Category extends string>(
     webhooks: webhooks && new Webhooks(context, webhooks),
     erasure: erasure && new Erasure(context, erasure),
     retention: retention && new Retention(context, retention, (id) => sagas.inspect(id)),
+    schedules: new Schedules(context, sagas.scheduled),
   };
 }
 
@@ -51,11 +61,12 @@ export function noParts<Tx, Category extends string>(): Parts<Tx, Category> {
     webhooks: undefined,
     erasure: undefined,
     retention: undefined,
+    schedules: undefined,
   };
 }
 
 export function waitsForEvent({ steps }: AnySaga): boolean {
-  return steps.some(({ interest }) => interest !== undefined);
+  return steps.some(({ interests }) => interests !== undefined);
 }
 
 /** What the worker drives for them. */
@@ -93,7 +104,30 @@ export function noDatabase(): AmendsError {
   return new AmendsError("NOT_SUPPORTED", "A custom `storage` holds sagas only. Pass `database` instead.");
 }
 
+export interface SagaSources {
+  readonly registry: Registry;
+  readonly starts: Starts;
+  readonly scheduled: ScheduledSagas;
+  readonly handles: () => HandleTools;
+  readonly signals: () => SignalTools<unknown>;
+  readonly inspect: SagaTools["inspect"];
+}
+
+export function sagaToolsOf(sources: SagaSources): SagaTools {
+  const { registry, starts, scheduled, handles, signals, inspect } = sources;
+  return {
+    known: registry.all,
+    scheduled,
+    inspect,
+    runSaga: async (saga, input, id, timeout) => {
+      const run = new SagaRun(handles(), await starts.start(saga, input, { id }, undefined));
+      return run.result({ timeout }).catch(undefinedIfStopped);
+    },
+    tellSagas: (event, values) => tellSagas(signals(), event, values),
+  };
+}
+
 /** A wait that ended early has no result yet. */
-export function undefinedIfStopped(error: unknown): undefined {
+function undefinedIfStopped(error: unknown): undefined {
   if (!(error instanceof AmendsError && error.code === "STOPPED_WAITING")) throw error;
 }

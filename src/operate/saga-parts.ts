@@ -6,8 +6,10 @@ import { Registry } from "../sagas/define/registry.ts";
 import { Engine } from "../sagas/engine/engine.ts";
 import { DatabaseJournal } from "../sagas/journal/database-journal.ts";
 import type { Journal } from "../sagas/journal/journal.ts";
+import type { Beside } from "../sagas/kinds/served.ts";
 import { foundLost } from "../sagas/lost/lost.ts";
 import { Operators } from "../sagas/view/operators.ts";
+import type { ScheduledSagas } from "../schedules/sagas.ts";
 import type { RefusedWrites } from "../storage/write/refused-writes.ts";
 import type { DatabaseOptions, StorageOptions } from "./amends-options.ts";
 import type { Notices } from "./log/notices.ts";
@@ -24,6 +26,7 @@ export function buildSagaParts<Tx, Category extends string>(
   options: DatabaseOptions<Tx, Category> | StorageOptions,
   context: PartContext<Tx>,
   notices: Notices,
+  beside: Beside,
 ): SagaParts {
   const onRefused = (refused: RefusedWrites): void => context.onRefused("sagas", refused);
   const registry = new Registry(options.sagas ?? [], options.database);
@@ -33,6 +36,7 @@ export function buildSagaParts<Tx, Category extends string>(
         signal: context.closing,
         watch: context.watch("write sagas"),
         onRefused,
+        beside,
       })
     : new ContractJournal(options.storage, options.clock?.virtualNowMs);
   const { clock, owner, leaseMs, graceMs, errorCodes, keepMessages } = context;
@@ -58,4 +62,19 @@ export function buildSagaParts<Tx, Category extends string>(
     onBug: (error) => notices.bug(error),
   });
   return { registry, journal, engine, operators: new Operators(journal, engine, () => undefined) };
+}
+
+/** What schedules ask of these parts. */
+export function scheduledSagas({ registry, journal, engine }: SagaParts): ScheduledSagas {
+  return {
+    kinds: () => registry.kinds(),
+    prepare: (saga, input, id) => engine.starts.prepare(saga, input, id),
+    prepareKnown: (kind, input, id) => engine.starts.prepareKnown(kind, input, id),
+    // The lock of its schedule says that a tick is new: a saga with its id is that of the tick.
+    create: (session, sagas) => journal.createAll(sagas, () => undefined, session),
+    created: (count) => {
+      engine.counters.started += count;
+      engine.dueIn(0);
+    },
+  };
 }

@@ -9,7 +9,7 @@ import { refuseUnknown } from "../core/options.ts";
 import { sleep, within, type Clock } from "../storage/clock.ts";
 import { chooseDuties, type Duty } from "../runtime/duty.ts";
 import { BEAT_MS, type Presence } from "../runtime/presence/presence.ts";
-import { DutyLoop, healthOf, type LoopTools, type WorkerHealth } from "../runtime/loop.ts";
+import { DutyLoop, healthOf, type LoopTools, type WorkerHealth } from "../runtime/polling/loop.ts";
 import {
   STOPPING,
   STUCK_AFTER,
@@ -28,7 +28,7 @@ export interface WorkerOptions {
   /** The poll interval. Default: 1s. */
   readonly poll?: Duration;
   /**
-   * The duties that this worker drives: parts such as `sagas`, `outbox`, `calls`, `events`, `webhooks` and `retention`, or
+   * The duties that this worker drives: parts such as `sagas`, `schedules`, `outbox`, `calls`, `events`, `webhooks` and `retention`, or
    * one duty of a part, such as `webhooks:sender`. Default: all parts.
    */
   readonly only?: readonly string[];

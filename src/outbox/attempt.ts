@@ -6,72 +6,83 @@
 import type { Decision, Outcome } from "../core/outbox/decide.ts";
 import { Call, type CallLimits } from "../runtime/call.ts";
 import type { Lease } from "../runtime/lease.ts";
+import type { StopReason } from "../runtime/stoppable.ts";
 
 const TIMED_OUT: Outcome = { kind: "trouble", label: "TimedOut" };
 
-export interface AttemptOptions extends CallLimits {
-  readonly lease: Lease;
+export interface AttemptLimits extends CallLimits {
+  readonly timeoutMs: number;
 }
 
-/** The end of a call. */
-interface Ended {
-  /** Undefined if the call was interrupted: it has no outcome. */
-  readonly outcome: Outcome | undefined;
-  /** The call has not returned. */
-  readonly late?: Promise<Ended>;
+export interface Decided {
+  readonly outcome: Outcome;
+  readonly decision: Decision;
 }
 
-export class Attempt {
-  readonly #options: AttemptOptions;
-  readonly #call: Call;
+export abstract class Attempt extends Call<Outcome | undefined> {
+  readonly #lease: Lease;
+  /** Set once the call is overdue: its outcome, whenever it comes. */
+  #late: Promise<Outcome | undefined> | undefined;
 
-  constructor(options: AttemptOptions) {
-    this.#options = options;
-    this.#call = Call.under(options.lease);
+  constructor(lease: Lease) {
+    super(lease.stopped);
+    this.#lease = lease;
+    lease.onStop(() => this.stop(lease.stopped ?? "lost"));
   }
 
-  /** The signal of the call: aborts when the call should stop. */
-  get signal(): AbortSignal {
-    return this.#call.signal;
+  /** Makes the call. Never rejects. */
+  protected abstract call(): Promise<Outcome>;
+
+  protected abstract decide(outcome: Outcome): Decision;
+
+  /** The last attempt has not returned. */
+  protected abstract noteRunning(): Promise<void>;
+
+  /** Another worker may have claimed the entry: nobody waits for this call any more. */
+  override stop(reason: StopReason): void {
+    super.stop(reason);
+    if (reason === "lost") this.end(undefined);
   }
 
-  /**
-   * The outcome of the call and the decision on it; undefined if it was interrupted. `onRunning` runs if the last
-   * attempt has not returned. `call` never rejects.
-   */
-  async decided(
-    call: () => Promise<Outcome>,
-    decide: (outcome: Outcome) => Decision,
-    onRunning: () => Promise<void>,
-  ): Promise<{ readonly outcome: Outcome; readonly decision: Decision } | undefined> {
-    const { lease } = this.#options;
-    if (lease.stopped !== undefined) return undefined;
-    const answered = call().then((outcome): Ended => ({ outcome: this.#read(outcome) }));
-    const ended = await lease.unlessLost(
-      this.#call.within(this.#options, answered, (late) => ({ outcome: TIMED_OUT, late })),
-    );
-    if (!ended) {
-      this.#call.clearLimits();
-      lease.keepOrphan(answered);
-    }
-    if (!ended?.outcome) return undefined;
-    const { outcome, late } = ended;
-    const decision = decide(outcome);
-    if (!late) {
-      lease.onStop(undefined);
-      return { outcome, decision };
-    }
+  /** The outcome of the call and the decision on it; undefined if it was interrupted. */
+  decided(limits: AttemptLimits): Promise<Decided | undefined> {
+    if (this.#lease.stopped !== undefined) return Promise.resolve(undefined);
+    const answered = this.call();
+    const ended = this.within(limits, answered, (late) => {
+      this.#late = late;
+      return TIMED_OUT;
+    });
+    return ended.then((outcome) => this.#decidedOn(outcome, answered));
+  }
+
+  #decidedOn(
+    ended: Outcome | undefined,
+    answered: Promise<Outcome>,
+  ): Decided | undefined | Promise<Decided | undefined> {
+    const lease = this.#lease;
+    if (this.#late) return this.#decidedLate(this.#late);
+    if (!ended) lease.keepOrphan(answered);
+    const outcome = this.#read(ended);
+    if (!outcome) return undefined;
+    // The lease is held until the outcome is written: it keeps nothing of the call.
+    lease.onStop(undefined);
+    return { outcome, decision: this.decide(outcome) };
+  }
+
+  async #decidedLate(late: Promise<Outcome | undefined>): Promise<Decided | undefined> {
+    const lease = this.#lease;
     lease.keepOrphan(late);
-    if (decision.event !== "abandon") return { outcome, decision };
-    await onRunning();
-    const end = (await lease.unlessLost(late))?.outcome;
-    return end && { outcome: end, decision: decide(end) };
+    const decision = this.decide(TIMED_OUT);
+    if (decision.event !== "abandon") return { outcome: TIMED_OUT, decision };
+    await this.noteRunning();
+    const outcome = this.#read(await lease.unlessLost(late));
+    return outcome && { outcome, decision: this.decide(outcome) };
   }
 
   /** The failure of an aborted call is not an outcome; its success is. */
-  #read(outcome: Outcome): Outcome | undefined {
-    const reason = this.#call.stopReason;
-    if (reason === undefined || (outcome.kind !== "trouble" && outcome.kind !== "refused")) return outcome;
+  #read(outcome: Outcome | undefined): Outcome | undefined {
+    const reason = this.stopReason;
+    if (reason === undefined || (outcome?.kind !== "trouble" && outcome?.kind !== "refused")) return outcome;
     return reason === "timeout" ? TIMED_OUT : undefined;
   }
 }

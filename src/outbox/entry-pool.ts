@@ -3,7 +3,7 @@ import type { OutboxKind } from "../core/outbox/entry.ts";
 import { LeasePool, type Claimed } from "../runtime/lease-pool.ts";
 import type { Lease } from "../runtime/lease.ts";
 import type { PartContext } from "../runtime/part.ts";
-import { DutyLoop } from "../runtime/loop.ts";
+import { DutyLoop } from "../runtime/polling/loop.ts";
 import { LaneTurns } from "../storage/lanes.ts";
 import type { OutboxWriter } from "./outcome-writer.ts";
 import type { EntryTable, HeldEntry } from "./rows.ts";

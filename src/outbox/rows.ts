@@ -24,29 +24,37 @@ export interface EntryTable<Entry> {
   read(row: Row): Entry;
 }
 
-/** Only the columns that a call needs, because claims of calls are frequent. */
-export interface CallRow extends HeldEntry {
+/** Only the columns that an attempt needs, because claims of calls are frequent. */
+export interface ClaimedCall extends HeldEntry {
   readonly name: string;
-  readonly status: OutboxStatus;
   readonly attempts: number;
-  readonly requeues: number;
   readonly payload: string | undefined;
   readonly lastError: string | undefined;
   readonly traceparent: string | undefined;
+}
+
+export const CLAIMED_CALL: Table<ClaimedCall> = table("outbox", {
+  entryId: uuid("entry_id"),
+  token: bigint("token"),
+  name: text("name"),
+  attempts: int("attempts"),
+  payload: optional(text("payload")),
+  lastError: optional(text("last_error")),
+  traceparent: optional(text("traceparent")),
+});
+
+/** A durable call. */
+export interface CallRow extends ClaimedCall {
+  readonly status: OutboxStatus;
+  readonly requeues: number;
   /** Milliseconds since the epoch, as all instants of rows. */
   readonly enqueuedAt: number;
 }
 
 export const CALL: Table<CallRow> = table("outbox", {
-  entryId: uuid("entry_id"),
-  name: text("name"),
+  ...CLAIMED_CALL.shape,
   status: text<OutboxStatus>("status"),
-  attempts: int("attempts"),
   requeues: int("requeues"),
-  token: bigint("token"),
-  payload: optional(text("payload")),
-  lastError: optional(text("last_error")),
-  traceparent: optional(text("traceparent")),
   enqueuedAt: instant("enqueued_at"),
 });
 

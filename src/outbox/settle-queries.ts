@@ -16,6 +16,7 @@ import { bigint, float, optional, text, uuid } from "../storage/column.ts";
 import type { Dialect } from "../storage/database.ts";
 import { fields } from "../storage/fields.ts";
 import { join, literals, raw, sql, type Sql } from "../storage/sql.ts";
+import { statementsOf, type Stage } from "../storage/write/stages.ts";
 import { projection, type Projection } from "../storage/table.ts";
 import { HELD_ROWS, idRows } from "./queries.ts";
 import { ENTRY, type HeldEntry } from "./rows.ts";
@@ -39,11 +40,22 @@ export const CLAIM: Projection<HeldEntry> = projection({
   token: bigint("token"),
 });
 
+/** Returns the settled claims; on PostgreSQL a single row, with the stage `ALL_EXPECTED`, if all of them are settled. */
+export function settleEntries(dialect: Dialect, settlements: readonly Settlement[]): Sql {
+  const stage: Stage = {
+    name: "settled",
+    statement: settleClaims(dialect, settlements),
+    expectRows: settlements.length,
+    answer: raw("'settled' as stage, entry_id, token"),
+  };
+  return statementsOf(dialect, [stage], ["stage", "entry_id", "token"])[0] as Sql;
+}
+
 /**
  * Clears the values of a subject's entry after its last call; an abandoned call keeps its input for a requeue. A
- * verification's mark is set once: a repeat after a lost answer finds it. Returns the settled claims.
+ * verification's mark is set once: a repeat after a lost answer finds it.
  */
-export function settleEntries(dialect: Dialect, settlements: readonly Settlement[]): Sql {
+function settleClaims(dialect: Dialect, settlements: readonly Settlement[]): Sql {
   const isOpen = sql`r.to_status in (${literals(CLAIMABLE)})`;
   const soonest = dialect.plusMs(dialect.now(), raw("r.wait_ms"));
   const horizon = dialect.instantOf(raw("r.not_before_ms"));

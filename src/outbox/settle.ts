@@ -15,6 +15,7 @@ import type { TransactionalSink } from "../audit/sink.ts";
 import type { Verification } from "../core/outbox/entry.ts";
 import type { Settle } from "../core/outbox/machine.ts";
 import { checkedWrite } from "../storage/write/checked-write.ts";
+import { ALL_EXPECTED } from "../storage/write/stages.ts";
 import type { Database, Row, Session } from "../storage/database.ts";
 import type { HeldEntry } from "./rows.ts";
 import {
@@ -69,41 +70,61 @@ export async function settleIn(
   given: readonly Settlement[],
   onComplete?: (request: Request) => Promise<void>,
 ): Promise<readonly Settled[]> {
-  const sorted = given.toSorted((a, b) => (a.entryId < b.entryId ? -1 : 1));
+  const places = placesById(given);
+  const sorted = places.map((place) => given[place] as Settlement);
   const waiting = await lockRequests(session, sorted);
   const withheld = new Set(sorted.filter((one) => one.asks && isLast(one, sorted, waiting)));
-  const items = sorted.filter((one) => !withheld.has(one));
+  const items = withheld.size === 0 ? sorted : sorted.filter((one) => !withheld.has(one));
   const answers = await checkedWrite<Settlement, Settled>(session.dialect, {
     items,
     checked: async () => {
-      if (items.length === 0) return new Map();
-      const rows = await session.query(settleEntries(session.dialect, items));
-      const done = among(items, rows);
+      if (items.length === 0) return [];
+      const done = among(items, await session.query(settleEntries(session.dialect, items)));
       const completing = completed(done, waiting);
       await append(session, done, completing);
       for (const { completes } of completing) if (completes) await onComplete?.(completes);
-      return new Map(done.map((one) => [one, completing.has(one) ? "completed" : "settled"]));
+      return answersFor(items, done, (one) => (completing.has(one) ? "completed" : "settled"));
     },
     findWritten: async (missing) => {
       const rows = await session.query(findSettled(session.dialect, missing));
-      return new Map(among(missing, rows).map((one) => [one, "settled"]));
+      return answersFor(missing, among(missing, rows), () => "settled");
     },
     lost: "lost",
   });
-  const byItem = new Map(items.map((one, index) => [one, answers[index] as Settled]));
-  return given.map((one) => byItem.get(one) ?? "completes");
+  const answered: Settled[] = given.map(() => "completes");
+  let next = 0;
+  for (const [index, one] of sorted.entries())
+    if (!withheld.has(one)) answered[places[index] as number] = answers[next++] as Settled;
+  return answered;
+}
+
+/** The places of the settlements, in the order of their entries' ids. */
+function placesById(given: readonly Settlement[]): readonly number[] {
+  const idAt = (place: number): string => (given[place] as Settlement).entryId;
+  return given.map((_, place) => place).toSorted((a, b) => (idAt(a) < idAt(b) ? -1 : 1));
 }
 
 /** The settlements whose claims are in the rows. */
 function among(settlements: readonly Settlement[], rows: readonly Row[]): readonly Settlement[] {
-  // Each claim is settled by one row.
-  if (rows.length === settlements.length) return settlements;
+  // Each claim is settled by one row; or there is one row that stands for all.
+  if (rows.length === settlements.length || rows[0]?.["stage"] === ALL_EXPECTED) return settlements;
   const written = new Map<string, Set<number>>();
   for (const row of rows) {
     const { entryId, token } = CLAIM.read(row);
     written.set(entryId, (written.get(entryId) ?? new Set()).add(token));
   }
   return settlements.filter(({ entryId, token }) => written.get(entryId)?.has(token) === true);
+}
+
+/** Undefined for those that are not done. */
+function answersFor(
+  settlements: readonly Settlement[],
+  done: readonly Settlement[],
+  answer: (settlement: Settlement) => Settled,
+): readonly (Settled | undefined)[] {
+  if (done.length === settlements.length) return settlements.map(answer);
+  const isDone = new Set(done);
+  return settlements.map((one) => (isDone.has(one) ? answer(one) : undefined));
 }
 
 function requestName({ subjectId, operation }: Request): string {

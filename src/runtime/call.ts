@@ -5,7 +5,7 @@
  * caller continues without the answer, but keeps the promise, because the call is known to run.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { Clock } from "../storage/clock.ts";
+import { TimeLimit, type Clock, type Limited } from "../storage/clock.ts";
 import { Stoppable, type StopReason } from "./stoppable.ts";
 
 export interface CallLimits {
@@ -24,9 +24,9 @@ export interface StopSource {
   onStop(listener: (() => void) | undefined): void;
 }
 
-export class Call extends Stoppable {
-  #timers: (() => void)[] | undefined;
-  #cancelGrace: (() => void) | undefined;
+export class Call<Answer = unknown> extends Stoppable {
+  /** Set while a caller waits: a claim keeps its call until the outcome is written, and nothing of the wait. */
+  #wait: Wait<Answer> | undefined;
 
   /** After a lost claim or a shutdown, every new call is aborted at once. */
   constructor(earlier?: StopReason) {
@@ -35,42 +35,86 @@ export class Call extends Stoppable {
   }
 
   /** A call whose signal aborts when its claim is lost or its worker shuts down. */
-  static under(claim: StopSource): Call {
-    const call = new Call(claim.stopped);
+  static under<Answer>(claim: StopSource): Call<Answer> {
+    const call = new Call<Answer>(claim.stopped);
     claim.onStop(() => call.stop(claim.stopped ?? "lost"));
     return call;
   }
 
   /** The answer, or the result of `overdue` for a call that still runs. `answered` never rejects. */
-  within<Answer>(
+  within(
     limits: CallLimits,
     answered: Promise<Answer>,
     overdue: (late: Promise<Answer>) => Answer,
   ): Promise<Answer> {
-    const { clock, timeoutMs, deadlineMs, graceMs } = limits;
-    if (timeoutMs === undefined && deadlineMs === undefined) return answered;
+    if (limits.timeoutMs === undefined && limits.deadlineMs === undefined) return answered;
     return new Promise((resolve) => {
-      const end = (answer: Answer): void => {
-        this.clearLimits();
-        resolve(answer);
-      };
-      const timeUp = (reason: "timeout" | "deadline"): void => {
-        this.stop(reason);
-        if (graceMs === undefined) return;
-        this.#cancelGrace ??= clock.after(graceMs, () => end(overdue(answered)));
-      };
-      this.#timers = [];
-      if (timeoutMs !== undefined) this.#timers.push(clock.after(timeoutMs, () => timeUp("timeout")));
-      if (deadlineMs !== undefined) this.#timers.push(clock.after(deadlineMs, () => timeUp("deadline")));
-      void answered.then(end);
+      this.#wait = new Wait(this, limits, answered, overdue, resolve);
+      void answered.then((answer) => this.end(answer));
     });
   }
 
-  /** The caller no longer waits for the call: cancel its timers. */
-  clearLimits(): void {
-    for (const cancel of this.#timers ?? []) cancel();
-    this.#cancelGrace?.();
+  /** The caller no longer waits for the call. The first answer counts. */
+  end(answer: Answer): void {
+    this.#wait?.end(answer);
+    this.#wait = undefined;
   }
+}
+
+/** A caller that waits for its call, with the limits of the wait. */
+class Wait<Answer> implements Limited {
+  sinceMs = 0;
+  readonly #call: Call<Answer>;
+  readonly #limits: CallLimits;
+  readonly #answered: Promise<Answer>;
+  readonly #overdue: (late: Promise<Answer>) => Answer;
+  readonly #resolve: (answer: Answer) => void;
+  readonly #cancelDeadline: (() => void) | undefined;
+  #cancelGrace: (() => void) | undefined;
+
+  constructor(
+    call: Call<Answer>,
+    limits: CallLimits,
+    answered: Promise<Answer>,
+    overdue: (late: Promise<Answer>) => Answer,
+    resolve: (answer: Answer) => void,
+  ) {
+    this.#call = call;
+    this.#limits = limits;
+    this.#answered = answered;
+    this.#overdue = overdue;
+    this.#resolve = resolve;
+    const { clock, timeoutMs, deadlineMs } = limits;
+    if (timeoutMs !== undefined) timeoutOf(clock, timeoutMs).begin(this);
+    this.#cancelDeadline =
+      deadlineMs === undefined ? undefined : clock.after(deadlineMs, () => this.timeUp("deadline"));
+  }
+
+  timeUp(reason: "timeout" | "deadline" = "timeout"): void {
+    this.#call.stop(reason);
+    const { clock, graceMs } = this.#limits;
+    if (graceMs === undefined) return;
+    this.#cancelGrace ??= clock.after(graceMs, () => this.#call.end(this.#overdue(this.#answered)));
+  }
+
+  end(answer: Answer): void {
+    const { clock, timeoutMs } = this.#limits;
+    if (timeoutMs !== undefined) timeoutOf(clock, timeoutMs).end(this);
+    this.#cancelDeadline?.();
+    this.#cancelGrace?.();
+    this.#resolve(answer);
+  }
+}
+
+const timeouts = new WeakMap<Clock, Map<number, TimeLimit>>();
+
+/** The timeout of this length. Lengths come from definitions, so there are few. */
+function timeoutOf(clock: Clock, ms: number): TimeLimit {
+  const ofClock = timeouts.get(clock) ?? new Map<number, TimeLimit>();
+  timeouts.set(clock, ofClock);
+  const limit = ofClock.get(ms) ?? new TimeLimit(clock, ms);
+  ofClock.set(ms, limit);
+  return limit;
 }
 
 /**
@@ -101,7 +145,12 @@ export async function intercepting<T>(interceptor: Interceptor, work: () => Prom
   }
 }
 
+/** What calls go through now; undefined without a test kit. */
+export function currentInterceptor(): Interceptor | undefined {
+  return active === 0 ? undefined : current.getStore();
+}
+
 export function intercepted<T>(describe: () => InterceptedCall, make: () => T): T | Promise<Awaited<T>> {
-  const interceptor = active === 0 ? undefined : current.getStore();
+  const interceptor = currentInterceptor();
   return interceptor ? (interceptor(describe(), async () => make()) as Promise<Awaited<T>>) : make();
 }

@@ -53,15 +53,26 @@ const AWAITED_CLAIM_MS = 100;
 /** On shutdown: the time limit for calls to stop, and the time limit for the last outcomes to be written. */
 const GRACE_MS = 1_000;
 
+/** A claimed row and its lease. */
+class Slot<Item> extends Lease {
+  readonly item: Item;
+  /** Its outcome is being written, and its slot is reserved for the rows that follow from it. */
+  isHandedOn = false;
+
+  constructor(item: Item, leasedAtMs: number) {
+    super(leasedAtMs);
+    this.item = item;
+  }
+}
+
 export class LeasePool<Item extends Claimed> implements Duty {
   readonly name: string;
   readonly isOptional: boolean | undefined;
   readonly capacity: number | undefined;
   readonly renewEveryMs: number;
   readonly #options: LeasePoolOptions<Item>;
-  readonly #leases: Map<Lease, Item> = new Map();
-  /** Rows whose outcome is being written, and whose slots are reserved for the rows that follow from it. */
-  readonly #handedOn: Set<Lease> = new Set();
+  readonly #slots = new Set<Slot<Item>>();
+  #handedOn = 0;
   #accepted = 0;
   #claiming = 0;
   #claimUnderWay: Promise<unknown> | undefined;
@@ -101,7 +112,7 @@ export class LeasePool<Item extends Claimed> implements Duty {
   }
 
   get #taken(): number {
-    return this.#leases.size - this.#handedOn.size + this.#claiming;
+    return this.#slots.size - this.#handedOn + this.#claiming;
   }
 
   /** Something becomes due after this delay: the worker polls then. */
@@ -111,6 +122,14 @@ export class LeasePool<Item extends Claimed> implements Duty {
 
   async claim(limit: number = this.room): Promise<readonly Lease[]> {
     if (limit <= 0) return [];
+    const slots = await this.#claim(limit);
+    // Another claim follows a full one. It is sent before these rows run, so that the database works on it meanwhile.
+    if (slots.length === limit && this.room > 0) setImmediate(() => this.#launch(slots));
+    else this.#launch(slots);
+    return slots;
+  }
+
+  async #claim(limit: number): Promise<readonly Slot<Item>[]> {
     this.#claiming += limit; // reserve the slots until the claim returns
     try {
       // The lease counts from before the claim, because the answer may be late.
@@ -118,7 +137,7 @@ export class LeasePool<Item extends Claimed> implements Duty {
       const claimed = this.#options.claim(limit, this.#lostButRunning());
       this.#claimUnderWay = claimed;
       const items = await claimed;
-      return items.map((item) => this.#launch(item, askedAtMs));
+      return items.map((item) => this.#take(item, askedAtMs));
     } finally {
       this.#claiming -= limit;
       this.#claimUnderWay = undefined;
@@ -127,7 +146,7 @@ export class LeasePool<Item extends Claimed> implements Duty {
 
   #lostButRunning(): readonly string[] {
     const lost: string[] = [];
-    for (const [lease, item] of this.#leases) if (lease.stopped === "lost") lost.push(item.id);
+    for (const slot of this.#slots) if (slot.stopped === "lost") lost.push(slot.item.id);
     return lost;
   }
 
@@ -136,10 +155,10 @@ export class LeasePool<Item extends Claimed> implements Duty {
    * the slot of a row whose outcome is being written is reused.
    */
   reserve(count: number, from?: Lease): Reservation<Item> | undefined {
-    const given = from && this.#leases.has(from) && !this.#handedOn.has(from) ? from : undefined;
+    const given = this.#given(from);
     const taken = this.#taken - (given ? 1 : 0);
     if (this.#draining || this.#accepted - taken < count) return undefined;
-    if (given) this.#handedOn.add(given);
+    if (given) this.#handOn(given, true);
     this.#claiming += count;
     const askedAtMs = this.#options.clock.monotonicMs();
     let isOpen = true;
@@ -149,14 +168,22 @@ export class LeasePool<Item extends Claimed> implements Duty {
     };
     return {
       cancel: () => {
-        if (isOpen && given) this.#handedOn.delete(given);
+        if (isOpen && given) this.#handOn(given, false);
         close();
       },
       begin: (items) => {
         close();
-        return items.map((item) => this.#launch(item, askedAtMs));
+        const slots = items.map((item) => this.#take(item, askedAtMs));
+        this.#launch(slots);
+        return slots;
       },
     };
+  }
+
+  /** The slot of a row of this pool that is not handed on yet. */
+  #given(from: Lease | undefined): Slot<Item> | undefined {
+    const slot = from as Slot<Item> | undefined;
+    return slot && this.#slots.has(slot) && !slot.isHandedOn ? slot : undefined;
   }
 
   /**
@@ -170,26 +197,35 @@ export class LeasePool<Item extends Claimed> implements Duty {
     return this.reserve(count);
   }
 
-  #launch(item: Item, leasedAtMs: number): Lease {
-    const lease = new Lease(leasedAtMs);
-    this.#leases.set(lease, item);
-    void this.#carry(item, lease);
-    return lease;
+  #handOn(slot: Slot<unknown>, isHandedOn: boolean): void {
+    if (slot.isHandedOn === isHandedOn) return;
+    slot.isHandedOn = isHandedOn;
+    this.#handedOn += isHandedOn ? 1 : -1;
   }
 
-  async #carry(item: Item, lease: Lease): Promise<void> {
+  #take(item: Item, leasedAtMs: number): Slot<Item> {
+    const slot = new Slot(item, leasedAtMs);
+    this.#slots.add(slot);
+    return slot;
+  }
+
+  #launch(slots: readonly Slot<Item>[]): void {
+    for (const slot of slots) void this.#carry(slot);
+  }
+
+  async #carry(slot: Slot<Item>): Promise<void> {
     const { run, release, onBug } = this.#options;
     try {
-      await run(item, lease);
-      if (lease.stopped === "shutdown") await release?.(item);
+      await run(slot.item, slot);
+      if (slot.stopped === "shutdown") await release?.(slot.item);
     } catch (error) {
       onBug(error);
     }
-    if (lease.stopped === "lost") this.lost++;
-    lease.leave();
-    if (lease.orphanedCall) await lease.orphanedCall;
-    this.#handedOn.delete(lease);
-    this.#leases.delete(lease);
+    if (slot.stopped === "lost") this.lost++;
+    slot.leave();
+    if (slot.orphanedCall) await slot.orphanedCall;
+    this.#handOn(slot, false);
+    this.#slots.delete(slot);
     this.#onFree();
   }
 
@@ -199,16 +235,15 @@ export class LeasePool<Item extends Claimed> implements Duty {
   async renew(): Promise<boolean> {
     const { clock, leaseMs, renew } = this.#options;
     const now = clock.monotonicMs();
-    const isDue = ([lease]: [Lease, Item]): boolean =>
-      lease.stopped === undefined && !lease.hasLeft && now - lease.leasedAtMs >= leaseMs / RENEWALS;
+    const isDue = (slot: Slot<Item>): boolean =>
+      slot.stopped === undefined && !slot.hasLeft && now - slot.leasedAtMs >= leaseMs / RENEWALS;
     // Every process locks rows in the order of their ids, which avoids deadlocks.
-    const due = [...this.#leases].filter(isDue).toSorted(([, a], [, b]) => (a.id < b.id ? -1 : 1));
+    const due = [...this.#slots].filter(isDue).toSorted(({ item: a }, { item: b }) => (a.id < b.id ? -1 : 1));
     if (due.length === 0) return false;
-    const leases = due.map(([lease]) => lease);
-    const held = await renewOrLetGo(clock, leaseMs, leases, () => renew(due.map(([, item]) => item)));
-    for (const [lease, item] of due) {
-      if (held.has(item.id) && lease.stopped !== "lost") lease.leasedAtMs = now;
-      else if (!lease.hasLeft) lease.stop("lost");
+    const held = await renewOrLetGo(clock, leaseMs, due, () => renew(due.map(({ item }) => item)));
+    for (const slot of due) {
+      if (held.has(slot.item.id) && slot.stopped !== "lost") slot.leasedAtMs = now;
+      else if (!slot.hasLeft) slot.stop("lost");
     }
     return true;
   }
@@ -217,9 +252,9 @@ export class LeasePool<Item extends Claimed> implements Duty {
     this.#draining = true;
     const { clock, drained } = this.#options;
     const goneWithin = (ms: number): Promise<void> =>
-      within(clock, ms, Promise.all([...this.#leases.keys()].map((lease) => lease.gone)));
+      within(clock, ms, Promise.all([...this.#slots].map((slot) => slot.gone)));
     await goneWithin(deadlineMs);
-    for (const lease of this.#leases.keys()) lease.stop("shutdown");
+    for (const slot of this.#slots) slot.stop("shutdown");
     await goneWithin(Math.min(deadlineMs, GRACE_MS));
     this.#accepted = 0;
     // An unreachable database must not block the shutdown: rows without a durable outcome are claimed again later.

@@ -8,7 +8,7 @@ import { BRIEF_RETRIES, type DatabaseWatch, type RetryLimits } from "../storage/
 import type { RefusedWrites } from "../storage/write/refused-writes.ts";
 import type { Duty } from "./duty.ts";
 import { newId } from "./identifiers.ts";
-import type { WorkerHealth } from "./loop.ts";
+import type { WorkerHealth } from "./polling/loop.ts";
 import { untraced, type Tracer } from "./trace.ts";
 
 export interface PartContext<Tx = unknown> {

@@ -21,6 +21,8 @@ export interface Claimable {
   readonly classes: readonly RowClass[];
   /** Within a class, rows of a lower rank come first; rows of one rank by their gate. */
   readonly rank?: Sql;
+  /** Rows are ordered by their gate minus their priority (`byPriority`), instead of by their gate. */
+  readonly hasPriorities?: boolean;
 }
 
 /** A class of rows. */
@@ -58,10 +60,14 @@ export function claimStatement(dialect: Dialect, queue: Claimable, options: Clai
     const limit = join([sql`${options.limit}`, ...taken], "");
     picks.push(sql`pick_${raw(String(picks.length))} as materialized (${query(limit)})`);
   };
+  const gated = gate(dialect, raw("due.next_attempt_at"));
+  const place = queue.hasPriorities ? raw(byPriority(dialect, "due.")) : gated;
+  // A place is never after its gate: the index is read up to now, and rows whose gate is still closed are left out.
+  const isReached = queue.hasPriorities ? sql`and ${place} <= ${placeOf(dialect, dialect.now())}` : empty;
   const dueRows = (where: Sql): Sql => sql`select due.${id} as value from ${table} as due
-      where due.status in (${literals(queue.states)}) and ${where}
-        and ${gate(dialect, raw("due.next_attempt_at"))} <= ${dialect.now()} and ${options.where} ${others}
-      order by ${queue.rank ? sql`${queue.rank}, ` : empty}${gate(dialect, raw("due.next_attempt_at"))}, due.${id}`;
+      where due.status in (${literals(queue.states)}) and ${where} ${isReached}
+        and ${gated} <= ${dialect.now()} and ${options.where} ${others}
+      order by ${queue.rank ? sql`${queue.rank}, ` : empty}${place}, due.${id}`;
   for (const { where, lanes } of queue.classes) {
     if (!lanes || lanes.names.length < 2) {
       const inLane = lanes ? sql`${lanes.column} = ${lanes.names[0] ?? ""} and ${where}` : where;
@@ -113,6 +119,27 @@ export function gate(dialect: Dialect, column: Sql): Sql {
   });
 }
 
+/**
+ * The place of a row with a priority: as if its gate had opened that many minutes earlier, so that no row waits forever. A row
+ * that a worker has is placed by its gate: claims would otherwise read past every running row of a high priority. An index uses
+ * the same text, and PostgreSQL indexes such a difference only without a time zone.
+ */
+export function byPriority({ pick }: Pick<Dialect, "pick">, alias: string = ""): string {
+  const minutes = `case when ${alias}owner is null then ${alias}priority else 0 end`;
+  return pick({
+    postgres: `coalesce((${alias}next_attempt_at at time zone 'UTC') - ${minutes} * interval '1 minute', '-infinity'::timestamp)`,
+    sqlite: `coalesce(${alias}next_attempt_at, 0) - ${minutes} * 60000`,
+  });
+}
+
+/** An instant as it is compared with `byPriority`. */
+export function placeOf(dialect: Dialect, instant: Sql): Sql {
+  return dialect.pick({ postgres: sql`(${instant} at time zone 'UTC')`, sqlite: instant });
+}
+
+/** The gate of a row without one. */
+export const NEVER_GATE = { postgres: "'-infinity'::timestamptz", sqlite: "0" } as const;
+
 /** `claimToken` as SQL: the next claim count and a random number. */
 function nextToken(): Sql {
   return sql`(((c.token >> 32) + 1) << 32) + cast(${draw()} as bigint)`;
@@ -139,19 +166,28 @@ const HELD: Readonly<Record<NonNullable<Claimable["idType"]>, Fields<Held>>> = {
   bigint: fields<Held>({ row_id: bigint((held) => held.id), row_token: bigint((held) => held.token) }),
 };
 
+/** What a renewal writes besides: values of each claim, and assignments that read them from `r`. */
+export interface TakenAlong<Claim> {
+  readonly values: Fields<Claim>;
+  readonly set: Sql;
+}
+
 /** Renews claims. A row that is not returned was lost: its token is outdated. */
-export function renewStatement(
+export function renewStatement<Claim extends Held>(
   dialect: Dialect,
   queue: Claimable,
-  held: readonly Held[],
+  held: readonly Claim[],
   leaseMs: number,
   returning: Sql,
   still: Sql = raw("true"),
+  along?: TakenAlong<Claim>,
 ): Sql {
   const id = raw(queue.id);
+  const claims = HELD[queue.idType ?? "text"];
+  const columns = along ? fields<Claim>({ ...claims.shape, ...along.values.shape }) : claims;
   return sql`update ${dialect.table(queue.table)} as c
-    set next_attempt_at = ${dialect.plusMs(dialect.now(), leaseMs)}
-    from ${dialect.rows(HELD[queue.idType ?? "text"], held)} where ${holding(queue, id)} and ${still} returning ${returning}`;
+    set next_attempt_at = ${dialect.plusMs(dialect.now(), leaseMs)}${along ? sql`, ${along.set}` : empty}
+    from ${dialect.rows(columns, held)} where ${holding(queue, id)} and ${still} returning ${returning}`;
 }
 
 /** The time limit of a renewal: a silent connection must be detected before the lease ends. */

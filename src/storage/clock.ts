@@ -22,6 +22,11 @@ export const systemClock: Clock = {
   },
 };
 
+/** Milliseconds since the epoch, for people to read and for hints: ownership and due times never depend on it. */
+export function wallMs({ virtualNowMs }: Pick<Clock, "virtualNowMs">): number {
+  return virtualNowMs?.() ?? Date.now();
+}
+
 /** How long closing a database waits for running work. */
 export const CLOSE_MS = 1_000;
 
@@ -56,4 +61,55 @@ export function inTime<T>(clock: Clock, ms: number, work: Promise<T>, late: () =
     const cancel = clock.after(ms, () => reject(late()));
     work.then(resolve, reject).finally(cancel);
   });
+}
+
+/** What waits under a time limit. */
+export interface Limited {
+  /** When the wait began, by the monotonic clock. Set by `begin`. */
+  sinceMs: number;
+  timeUp(): void;
+}
+
+/**
+ * Waits under one time limit. One timer serves all of them, because a timer for each would cost more than a short call. They
+ * end in the order in which they began.
+ */
+export class TimeLimit {
+  readonly #clock: Clock;
+  readonly #ms: number;
+  readonly #waits = new Set<Limited>();
+  #cancel: (() => void) | undefined;
+
+  constructor(clock: Clock, ms: number) {
+    this.#clock = clock;
+    this.#ms = ms;
+  }
+
+  begin(wait: Limited): void {
+    wait.sinceMs = this.#clock.monotonicMs();
+    this.#waits.add(wait);
+    this.#cancel ??= this.#clock.after(this.#ms, () => this.#check());
+  }
+
+  /** The wait is over. Without any other the timer ends, so that it does not keep the process alive. */
+  end(wait: Limited): void {
+    this.#waits.delete(wait);
+    if (this.#waits.size === 0) this.#wakeAfter(undefined);
+  }
+
+  #check(): void {
+    const latest = this.#clock.monotonicMs() - this.#ms;
+    for (const wait of this.#waits) {
+      if (wait.sinceMs > latest) break;
+      this.#waits.delete(wait);
+      wait.timeUp();
+    }
+    const [next] = this.#waits;
+    this.#wakeAfter(next && next.sinceMs - latest);
+  }
+
+  #wakeAfter(ms: number | undefined): void {
+    this.#cancel?.();
+    this.#cancel = ms === undefined ? undefined : this.#clock.after(ms, () => this.#check());
+  }
 }

@@ -51,6 +51,7 @@ onEachDatabase((database) => {
       "plans",
       "workers",
       "progress",
+      "schedules",
       "log",
     ]);
     for (const finding of findings) expect(finding.level === "ok" || finding.advice !== undefined).toBe(true);

@@ -31,6 +31,49 @@ onEachDatabase((database) => {
     expect(wide.out).toMatch(/^KIND +NAME +ID +SINCE +ACTIONS +REASON\n/);
   });
 
+  it("[S-39][P-03] a saga that was started for later says when it runs, with its priority and its attributes", async () => {
+    const order = orders();
+    const amends = await database.amends({ sagas: [order] });
+    await amends.start(
+      order,
+      { orderId: "o-1", end: "COMPLETED" },
+      { id: "o-1", delay: "2h", priority: 3, attributes: { tenant: "acme corp", tier: "2", vip: true } },
+    );
+    const at = ["--database", await database.place()];
+    expect((await cli(["list", ...at])).out).toMatch(/PENDING +place-order +o-1 .* runs in (?:2 h|1 h 59 m)/);
+    const { out } = await cli(["show", "o-1", ...at]);
+    expect(out).toMatch(/scheduled +in (?:2 h|1 h 59 m) \(20.*Z\)/);
+    expect(out).toMatch(/priority +3/);
+    expect(out).toMatch(/attributes +tenant=acme corp, tier="2", vip=true/);
+  });
+
+  it("[S-42][P-03] sagas are listed by attribute, by error and by time", async () => {
+    const order = orders();
+    const amends = await database.amends({ sagas: [order] });
+    const at = ["--database", await database.place()];
+    for (const [id, end, tenant] of [
+      ["o-1", "COMPLETED", "acme"],
+      ["o-2", "FAILED", "acme"],
+      ["o-3", "FAILED", "globex"],
+    ] as const)
+      await amends.start(order, { orderId: id, end }, { id, attributes: { tenant } });
+    while ((await amends.worker().runOnce()) > 0);
+    const ids = async (...options: readonly string[]): Promise<readonly string[]> =>
+      (await json<Listed>(["list", ...options, ...at])).items.map(({ id }) => id).toSorted();
+    expect(await ids("--attributes", "tenant=acme")).toEqual(["o-1", "o-2"]);
+    const { error = "" } = (await amends.list({ status: "FAILED" })).items[0] ?? {};
+    expect(await ids("--error", error)).toEqual(["o-2", "o-3"]);
+    expect(await ids("--error", error, "--attributes", "tenant=globex")).toEqual(["o-3"]);
+    expect(await ids("--until", "2020-01-01")).toEqual([]);
+    expect(await ids("--since", "2020-01-01", "--until", "2999-01-01")).toEqual(["o-1", "o-2", "o-3"]);
+    const shown = (await cli(["list", "--attributes", "tenant=globex", ...at])).out;
+    expect(shown).toMatch(/FAILED +place-order +o-3 .*tenant=globex/);
+    expect((await cli(["list", "outbox", "--error", "x", ...at])).err).toContain("--error is for sagas.");
+    expect((await cli(["list", "--attributes", "tenant", ...at])).err).toContain(
+      "pairs such as tenant=acme,tier=2",
+    );
+  });
+
   it("[P-03] status says that no worker takes the due work before it counts as stuck", async () => {
     const db = await database.open();
     const order = orders();

@@ -76,6 +76,40 @@ onEachDatabase((database) => {
     expect([misspelt.code, misspelt.err]).toEqual([1, expect.stringContaining("Did you mean first?")]);
   });
 
+  it("[S-39][P-03] a saga is started for later, with a priority and attributes, from the terminal", async () => {
+    await database.open();
+    const folder = await made(config(await database.place()));
+    const start = (...options: readonly string[]) =>
+      cli(["start", "first", "{}", ...options], { cwd: folder });
+    const later = await start(
+      "--id",
+      "later",
+      "--delay",
+      "2h",
+      "--priority",
+      "3",
+      "--attributes",
+      "tenant=acme,tier=2",
+    );
+    expect(later.out).toContain("scheduled: saga later");
+    await start("--id", "then", "--run-at", "2999-01-01T00:00:00Z");
+    const shown = async (id: string): Promise<unknown> =>
+      JSON.parse((await cli(["show", id, "--json"], { cwd: folder })).out);
+    expect(await shown("later")).toMatchObject({
+      isScheduled: true,
+      priority: 3,
+      attributes: { tenant: "acme", tier: 2 },
+    });
+    expect(await shown("then")).toMatchObject({ runAt: "2999-01-01T00:00:00.000Z", isScheduled: true });
+    for (const [options, words] of [
+      [["--delay", "soon"], "`delay` must be milliseconds or a text such as"],
+      [["--run-at", "tomorrow"], '--run-at "tomorrow" is no time'],
+      [["--priority", "11"], "--priority must be a whole number of 0 to 10"],
+      [["--attributes", "tenant"], "--attributes must be pairs such as tenant=acme,tier=2"],
+    ] as const)
+      expect((await start(...options)).err).toContain(words);
+  });
+
   it("[P-03][X-01] a console on a database alone prints an address whose token lets in", async () => {
     await database.open();
     const folder = await made();

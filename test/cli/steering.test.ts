@@ -117,7 +117,7 @@ export default {
     await refused(
       ["retry", "nobody", ...why],
       1,
-      /There is no saga, flow, entry, delivery or subscription with the id "nobody"/,
+      /There is no saga, schedule, flow, entry, delivery or subscription with the id "nobody"/,
     );
     await refused(
       ["cancel", dead, ...why],

@@ -19,6 +19,11 @@ export async function placeOrder({ amends, client }: Shop, tx: unknown, n: numbe
     { tx },
   );
   await amends.calls.enqueue(sendMail, { sku }, { id: `mail-${n}`, delay: "1d", tx });
+  const daily = { cron: "0 3 * * *", saga: order, input: { sku }, jitter: "10m" } as const;
+  await amends.schedules.put(`daily-${n}`, daily, { tx });
+  await amends.schedules.put(`daily-${n}`, { ...daily, timezone: "Europe/Berlin" }, { tx });
+  await amends.schedules.put(`other-${n}`, daily, { tx });
+  await amends.schedules.remove(`other-${n}`, { reason: "a test", tx });
   await amends.erasure.eraseSubject(`user-${2 * n - 1}`, [], { tx });
   const correction = { category: "name", value: "Corrected" } as const;
   await amends.erasure.rectifySubject(`user-${2 * n}`, [correction], [], { tx });

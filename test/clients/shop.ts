@@ -65,8 +65,26 @@ function databaseOf(url: string, joins: Joins<unknown> | undefined, callTimeout:
 }
 
 /** How many rows `placeOrder` writes. */
-export const NOTHING = { notes: 0, sagas: 0, signals: 0, events: 0, webhooks: 0, calls: 0, erasures: 0 };
-export const ONE_ORDER = { notes: 1, sagas: 2, signals: 1, events: 2, webhooks: 1, calls: 1, erasures: 2 };
+export const NOTHING = {
+  notes: 0,
+  sagas: 0,
+  signals: 0,
+  events: 0,
+  webhooks: 0,
+  calls: 0,
+  schedules: 0,
+  erasures: 0,
+};
+export const ONE_ORDER = {
+  notes: 1,
+  sagas: 2,
+  signals: 1,
+  events: 2,
+  webhooks: 1,
+  calls: 1,
+  schedules: 1,
+  erasures: 2,
+};
 
 export async function openShop(
   test: TestClient,
@@ -103,6 +121,7 @@ export async function openShop(
         (select count(*) from amends.outbox where kind = 'delivery') as events,
         (select count(*) from amends.webhook_events) as webhooks,
         (select count(*) from amends.outbox where kind = 'call') as calls,
+        (select count(*) from amends.schedules) as schedules,
         (select count(*) from users where newsletter = false or name = 'Corrected') as erasures`);
       return Object.fromEntries(Object.entries(found).map(([name, count]) => [name, Number(count)]));
     },

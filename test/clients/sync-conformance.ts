@@ -30,8 +30,26 @@ interface Shop {
   counts(): unknown;
 }
 
-const NOTHING = { notes: 0, sagas: 0, signals: 0, events: 0, calls: 0, webhooks: 0, changed: 0 };
-const ONE_ORDER = { notes: 1, sagas: 1, signals: 1, events: 1, calls: 1, webhooks: 1, changed: 2 };
+const NOTHING = {
+  notes: 0,
+  sagas: 0,
+  signals: 0,
+  events: 0,
+  calls: 0,
+  schedules: 0,
+  webhooks: 0,
+  changed: 0,
+};
+const ONE_ORDER = {
+  notes: 1,
+  sagas: 1,
+  signals: 1,
+  events: 1,
+  calls: 1,
+  schedules: 1,
+  webhooks: 1,
+  changed: 2,
+};
 
 function newFile(): string {
   const folder = mkdtempSync(path.join(tmpdir(), "amends-sync-client-"));
@@ -60,6 +78,7 @@ async function openShop({ open }: SyncClient): Promise<Shop> {
       (select count(*) from amends_saga_signals) as signals,
       (select count(*) from amends_outbox where kind = 'delivery') as events,
       (select count(*) from amends_outbox where kind = 'call') as calls,
+      (select count(*) from amends_schedules) as schedules,
       (select count(*) from amends_webhook_events) as webhooks,
       (select count(*) from users where name in ('erased', 'Right')) as changed`)[0];
   return { amends, client, counts };
@@ -72,6 +91,10 @@ function placeOrder({ amends: { sync }, client }: Shop, tx: unknown, n: 1 | 2 = 
   sync.signal(`o-${n}`, approved, { sku: "tea" }, { id: `s-${n}`, tx });
   sync.events.publish(Placed({ sku: "tea" }), { tx });
   sync.calls.enqueue(mail, { sku: "tea" }, { id: `m-${n}`, tx });
+  const daily = { cron: "0 3 * * *", saga: order, input: { sku: "tea" } };
+  sync.schedules.put(`daily-${n}`, daily, { tx });
+  sync.schedules.put(`other-${n}`, daily, { tx });
+  sync.schedules.remove(`other-${n}`, { reason: "a test", tx });
   sync.webhooks.publish({ type: "order.placed", data: {}, id: `w-${n}` }, { tx });
   sync.erasure.eraseSubject(n === 1 ? "ann" : "cleo", [], { tx });
   sync.erasure.rectifySubject(n === 1 ? "bob" : "dan", [{ category: "name", value: "Right" }], [], { tx });

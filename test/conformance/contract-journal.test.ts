@@ -24,6 +24,9 @@ function newSaga(id: string, owner: string | undefined): NewSaga {
     token: owner === undefined ? 0 : FIRST_CLAIM,
     leaseMs: 60_000,
     interests: [],
+    gate: undefined,
+    priority: 0,
+    attributes: undefined,
   };
 }
 

@@ -8,6 +8,7 @@ import { z } from "zod";
 import { initial } from "../../src/core/saga/state.ts";
 import { newId } from "../../src/runtime/identifiers.ts";
 import { flush, flushInside, type Execute, type Item } from "../../src/sagas/journal/flush.ts";
+import type { Move } from "../../src/sagas/journal/journal.ts";
 import { claimSagas, renewSagas, selectLogs } from "../../src/sagas/journal/queries.ts";
 import type { Database } from "../../src/storage/database.ts";
 import { raw, sql, type Sql } from "../../src/storage/sql.ts";
@@ -118,8 +119,21 @@ async function statementsOf(database: TestDatabase, db: Database): Promise<reado
   ];
 }
 
+const COMPLETED: Move = {
+  from: "RUNNING",
+  to: "COMPLETED",
+  releaseMs: undefined,
+  error: null,
+  recovered: false,
+};
+const TURNED_BACK: Move = { ...COMPLETED, to: "COMPENSATING", releaseMs: 10, recovered: true };
+
 /** What the group writer sends for so many starts and checkpoints at once, in the engine's own way and inside a transaction. */
-async function flushesOf({ dialect }: Database, count: number): Promise<readonly Sql[]> {
+async function flushesOf(
+  { dialect }: Database,
+  count: number,
+  move: Move = TURNED_BACK,
+): Promise<readonly Sql[]> {
   const sent: Sql[] = [];
   const execute: Execute = async (statements) => {
     sent.push(...statements);
@@ -128,13 +142,6 @@ async function flushesOf({ dialect }: Database, count: number): Promise<readonly
   const pieces = Array.from({ length: count }, (_, n): Item[] => {
     const entry = { step: "one", action: "act", status: "COMPLETED", details: null } as const;
     const checkpoint = { epoch: 0, token: FIRST_CLAIM, version: 4, entry, state: initial(chain.plan, true) };
-    const move = {
-      from: "RUNNING",
-      to: "COMPENSATING",
-      releaseMs: 10,
-      error: null,
-      recovered: true,
-    } as const;
     const emissions = [{ entryId: newId(), type: "done", payload: null, version: 1 }];
     const start = { id: `new-${n}`, name: "chain", definition: 1, input: "{}", plan: chain.plan };
     return [
@@ -146,6 +153,9 @@ async function flushesOf({ dialect }: Database, count: number): Promise<readonly
           token: n % 2 ? FIRST_CLAIM : 0,
           leaseMs: 60_000,
           interests: [],
+          gate: undefined,
+          priority: 0,
+          attributes: undefined,
         },
       },
       { checkpoint: { ...checkpoint, sagaId: `open-${3 * n + 1}`, emissions: [], move: undefined } },
@@ -193,6 +203,23 @@ onDatabase("postgres", (database) => {
       const statements = await statementsOf(database, db);
       expect(statements.length).toBeGreaterThan(12);
       expect(await scansOf(statements, await explainPostgres(await database.place(), mode))).toEqual([]);
+    },
+  );
+
+  it.each([COMPLETED, TURNED_BACK])(
+    "[S-03] a flush that was planned while the tables were empty finds its sagas by their ids (to $to)",
+    async (move) => {
+      const db = await database.open();
+      await database.amends({ database: db, sagas: [chain] });
+      const statements = await flushesOf(db, 100, move);
+      const explainer = await explainPostgres(await database.place(), "generic");
+      const others: string[] = [];
+      for (const statement of statements)
+        for (const index of await explainer.indexes(statement))
+          if (index.startsWith("saga_executions") && index !== "saga_executions_pkey")
+            others.push(`${index}: ${statement.sql}`);
+      expect(others).toEqual([]);
+      await explainer.end();
     },
   );
 });

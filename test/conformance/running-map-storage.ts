@@ -25,10 +25,17 @@ type Sagas = Map<string, Saga>;
 
 export class RunningMapStorage implements SagaStorage {
   readonly #sagas: Sagas = new Map();
-  readonly #own: SagaOperations = operations(
-    (id) => this.#sagas.get(id),
-    (id, saga) => this.#sagas.set(id, saga),
-  );
+  readonly #now: () => number;
+  readonly #own: SagaOperations;
+
+  constructor(now: () => number = Date.now) {
+    this.#now = now;
+    this.#own = operations(
+      now,
+      (id) => this.#sagas.get(id),
+      (id, saga) => this.#sagas.set(id, saga),
+    );
+  }
 
   createSaga: SagaStorage["createSaga"] = (...given) => this.#own.createSaga(...given);
   updateContext: SagaStorage["updateContext"] = (...given) => this.#own.updateContext(...given);
@@ -38,7 +45,7 @@ export class RunningMapStorage implements SagaStorage {
   getStepHistory: SagaStorage["getStepHistory"] = (...given) => this.#own.getStepHistory(...given);
 
   async getSagasForRecovery(limit: number, max = 5, staleSeconds?: number, name?: string): Promise<string[]> {
-    const since = staleSeconds === undefined ? Infinity : Date.now() - staleSeconds * 1_000;
+    const since = staleSeconds === undefined ? Infinity : this.#now() - staleSeconds * 1_000;
     return [...this.#sagas]
       .filter(([, { status }]) => status === "PENDING" || status === "RUNNING" || status === "COMPENSATING")
       .filter(
@@ -51,12 +58,15 @@ export class RunningMapStorage implements SagaStorage {
 
   async incrementRecoveryAttempts(id: string, status?: SagaStatus): Promise<void> {
     const saga = found(this.#sagas.get(id));
-    this.#sagas.set(id, changed(saga, { attempts: saga.attempts + 1, status: status ?? saga.status }));
+    this.#sagas.set(
+      id,
+      changed(saga, this.#now(), { attempts: saga.attempts + 1, status: status ?? saga.status }),
+    );
   }
 
   async setRecoveryAttempts(id: string, attempts: number): Promise<void> {
     if (!Number.isInteger(attempts) || attempts < 0) throw new AmendsError("BAD_OPTION", "not a count");
-    this.#sagas.set(id, changed(found(this.#sagas.get(id)), { attempts }));
+    this.#sagas.set(id, changed(found(this.#sagas.get(id)), this.#now(), { attempts }));
   }
 
   async createRun<T>(work: (run: SagaStorageRun) => Promise<T>): Promise<T> {
@@ -67,6 +77,7 @@ export class RunningMapStorage implements SagaStorage {
       if (!bases.has(id)) bases.set(id, base(id));
     };
     const own = operations(
+      this.#now,
       (id) => copies.get(id) ?? this.#sagas.get(id),
       (id, saga) => {
         hold(id);
@@ -99,17 +110,18 @@ export class RunningMapStorage implements SagaStorage {
 
 /** Sagas are never changed in place: each change is a new object, put where `set` puts it. */
 function operations(
+  now: () => number,
   get: (id: string) => Saga | undefined,
   set: (id: string, saga: Saga) => void,
 ): SagaOperations {
   const change = (id: string, by: (saga: Saga) => Partial<Saga>): void => {
     const saga = found(get(id));
-    set(id, changed(saga, by(saga)));
+    set(id, changed(saga, now(), by(saga)));
   };
   return {
     async createSaga(id, name, context) {
       if (get(id)) throw new AmendsError("SAGA_CONFLICT", "exists");
-      const fresh = { version: 1, attempts: 0, changedAt: Date.now(), history: [] };
+      const fresh = { version: 1, attempts: 0, changedAt: now(), history: [] };
       set(id, { name, status: "PENDING", context: JSON.stringify(context), ...fresh });
     },
     async updateContext(id, context, version) {
@@ -130,7 +142,7 @@ function operations(
           action,
           status,
           details,
-          createdAt: new Date(),
+          createdAt: new Date(now()),
         };
         return { history: [...history, entry] };
       });
@@ -150,8 +162,8 @@ function found(saga: Saga | undefined): Saga {
   return saga;
 }
 
-function changed(saga: Saga, change: Partial<Saga>): Saga {
+function changed(saga: Saga, changedAt: number, change: Partial<Saga>): Saga {
   if (!mayBecome(saga.status, change.status ?? saga.status))
     throw new AmendsError("NOT_ALLOWED_NOW", "no arrow");
-  return { ...saga, ...change, version: saga.version + 1, changedAt: Date.now() };
+  return { ...saga, ...change, version: saga.version + 1, changedAt };
 }

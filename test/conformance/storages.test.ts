@@ -7,7 +7,7 @@ import {
 } from "amends/testing";
 import { describe, expect, it } from "vitest";
 import { MapSagaStorage } from "../../examples/own-storage/map-storage.ts";
-import { onDatabase } from "../support/databases.ts";
+import { onEachDatabase } from "../support/databases.ts";
 import { RunningMapStorage } from "./running-map-storage.ts";
 
 function conforms(make: MakeStorage, options?: ConformanceOptions): void {
@@ -22,24 +22,22 @@ function kept(storage: SagaStorage): Awaited<ReturnType<MakeStorage>> {
   return { storage, close: async () => undefined };
 }
 
-onDatabase("sqlite", (database) => {
-  const clock = virtualClock();
-  const make: MakeStorage = async () => kept(new SqlSagaStorage(await database.open({ clock })));
-  conforms(make, { wait: (ms) => clock.advance(ms) });
-});
+const clock = virtualClock();
+const inVirtualTime: ConformanceOptions = { wait: (ms) => clock.advance(ms) };
 
-onDatabase("postgres", (database) => {
-  conforms(async () => kept(new SqlSagaStorage(await database.open())));
+onEachDatabase((database) => {
+  conforms(async () => kept(new SqlSagaStorage(await database.open({ clock }))), inVirtualTime);
 });
 
 describe("memory", () => {
-  conforms(async () => kept(new MemorySagaStorage()));
+  conforms(async () => kept(new MemorySagaStorage({ clock })), inVirtualTime);
 });
 
 describe("a storage of one's own, without runs", () => {
-  conforms(async () => kept(new MapSagaStorage()), { hasCreateRun: false });
+  const make = async (): ReturnType<MakeStorage> => kept(new MapSagaStorage(clock.virtualNowMs));
+  conforms(make, { ...inVirtualTime, hasCreateRun: false });
 });
 
 describe("a storage of one's own, with runs", () => {
-  conforms(async () => kept(new RunningMapStorage()));
+  conforms(async () => kept(new RunningMapStorage(clock.virtualNowMs)), inVirtualTime);
 });

@@ -21,7 +21,7 @@ async function carryOut(
   await page.locator(`main [data-action="${action}"]`).first().click();
   expect(await submit(page).isDisabled()).toBe(true);
   await before?.();
-  await page.getByLabel("Reason").fill(reason);
+  await dialog(page).getByLabel("Reason").fill(reason);
   await submit(page).click();
 }
 
@@ -41,15 +41,18 @@ inBrowser("actions", (stage) => {
       ["#/sagas/o-4711", "retry", "sagas/o-4711/retry", {}, "Compensating"],
       ["#/sagas/re-7013", "resolve", "sagas/re-7013/resolve", { as: "FAILED" }, "Rolled back", chooseEnding],
       ["#/sagas/on-7039", "cancel", "sagas/on-7039/cancel", {}, "Compensating"],
+      ["#/schedules/nightly-invoices", "pause", "schedules/nightly-invoices/pause", {}, "Paused"],
+      ["#/schedules/payouts-acme", "resume", "schedules/payouts-acme/resume", {}, "Active"],
       ["#/outbox/0193-e1", "requeue", "outbox/0193-e1/requeue", {}, "Pending"],
       ["#/flows/f-1", "retry", "flows/f-1/retry", {}, "Compensating"],
-      ["#/webhooks/deliveries/501", "resend", "webhooks/deliveries/501/resend", {}, "Pending"],
       ["#/webhooks/subscriptions/2", "enable", "webhooks/subscriptions/2/enable", {}, "Active"],
+      ["#/webhooks/deliveries/501", "resend", "webhooks/deliveries/501/resend", {}, "Pending"],
       ["#/webhooks/subscriptions/1", "pause", "webhooks/subscriptions/1/pause", {}, "Paused"],
       ["#/webhooks/subscriptions/3", "unsubscribe", "webhooks/subscriptions/3/unsubscribe", {}, "Deleted"],
     ];
     for (const [hash, action, path, more, after, before] of cases) {
       await visit(page, fixture, hash);
+      expect(await page.locator("h1 .state", { hasText: after }).count(), `${hash} before`).toBe(0);
       await carryOut(page, action, `because of ${action}`, before);
       await page.locator("h1 .state", { hasText: after }).waitFor();
       expect(fixture.writes.at(-1)).toMatchObject({

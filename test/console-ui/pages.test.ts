@@ -14,6 +14,9 @@ const PAGES: readonly (readonly [hash: string, heading: string, says: string])[]
   ["#/attention", "Needs attention", "Abandoned erasure"],
   ["#/sagas", "Sagas", "o-4711"],
   ["#/sagas/o-4711", "place-order Stalled", "BankClosed"],
+  ["#/schedules", "Schedules", "nightly-invoices"],
+  ["#/schedules/nightly-invoices", "nightly-invoices Active", "run by an operator"],
+  ["#/schedules/payouts-acme", "payouts-acme Paused", "The bank has a holiday"],
   ["#/flows", "Event flows", "srn:conv:berlin-26"],
   ["#/flows/f-1", "convention_init Stalled", "FeatureTablesRejected"],
   ["#/outbox", "Outbox", "RateLimited"],
@@ -65,6 +68,7 @@ inBrowser("pages", (stage) => {
       ["#/", "All clear"],
       ["#/attention", "All clear"],
       ["#/sagas", "amends.start(placeOrder"],
+      ["#/schedules", "amends.schedules.put("],
       ["#/flows", "eventSaga("],
       ["#/outbox", "erasure.eraseSubject("],
       ["#/webhooks", "webhooks.publish({"],
@@ -177,6 +181,30 @@ inBrowser("pages", (stage) => {
     await page.close();
   });
 
+  it("[S-45][P-04] a saga that reports its progress shows it as it comes, and its texts when they are revealed", async () => {
+    const fixture = await stage.fixture();
+    const { page } = await stage.tab();
+    const saga = fixture.world.sagas.get("on-7039");
+    if (!saga) throw new Error("The world has no on-7039.");
+    await visit(page, fixture, "#/sagas/on-7039");
+    const card = page.getByRole("region", { name: "Progress" });
+    expect(await card.innerText()).toMatch(/1,240 of 4,000[\s\S]*file[\s\S]*text/);
+    const [line] = saga.detail.progress;
+    if (!line) throw new Error("on-7039 reports nothing.");
+    const value = { masked: true, shape: { done: 3_000, total: 4_000 } } as const;
+    fixture.world.sagas.set("on-7039", {
+      ...saga,
+      detail: { ...saga.detail, progress: [{ ...line, value }] },
+    });
+    fixture.tell({ watched: [{ id: "on-7039", revision: saga.detail.revision }] });
+    await eventually(() => card.innerText()).toContain("3,000 of 4,000");
+    await page.getByRole("button", { name: "Reveal" }).click();
+    await page.getByLabel("Reason").fill("ticket 12");
+    await page.getByRole("dialog").getByRole("button", { name: "Reveal" }).click();
+    await eventually(() => card.innerText()).toContain("export-on-7039.csv");
+    await page.close();
+  });
+
   it("[P-04] a saga says what it waits for, that its call still runs, or that no worker takes it", async () => {
     const fixture = await stage.fixture();
     const { page } = await stage.tab();
@@ -223,6 +251,50 @@ inBrowser("pages", (stage) => {
       expect.stringContaining("2 due now, no worker runs"),
       "copper",
     ]);
+    await page.close();
+  });
+
+  it("[S-39][P-04] a saga that was started for later says when it runs, with its priority and its attributes", async () => {
+    const fixture = await world();
+    const { page } = await stage.tab();
+    const later = [...fixture.world.sagas.values()].find(({ detail }) => detail.isScheduled)?.detail;
+    if (!later) throw new Error("No saga of the world is scheduled.");
+    fixture.world.sagas.set(later.id, {
+      secret: {},
+      detail: { ...later, attributes: { tenant: "acme", vip: true } },
+    });
+    await visit(page, fixture, "#/sagas?status=PENDING");
+    const row = page.locator("tbody tr", { hasText: later.id });
+    expect(await row.innerText()).toMatch(/Scheduled[^]*in (?:2 h|1 h)/u);
+    expect(await row.locator(".tag-list").innerText()).toMatch(/tenant\s+acme\s+vip\s+true/u);
+    await row.locator("a[data-row]").click();
+    await page.locator("h1 .state", { hasText: "Scheduled" }).waitFor();
+    const facts = await page.getByRole("region", { name: "Facts" }).innerText();
+    expect(facts).toMatch(/Scheduled for\s+in (?:2 h|1 h)/u);
+    expect(facts).toMatch(/Priority\s+5/u);
+    expect(facts).toMatch(/Attributes\s+tenant\s+acme/u);
+    expect(await page.locator("main").innerText()).not.toContain("No worker has taken it");
+    await page.close();
+  });
+
+  it("[S-42][P-04] a tag leads to the sagas with the same attribute, an error to those with the same error, and both can be taken back", async () => {
+    const fixture = await world();
+    const { page } = await stage.tab();
+    await visit(page, fixture, "#/sagas");
+    await page.locator(".tag-list a", { hasText: "globex" }).first().click();
+    const rows = page.locator("tbody tr");
+    await eventually(async () => (await rows.allInnerTexts()).every((row) => row.includes("globex"))).toBe(
+      true,
+    );
+    expect(page.url()).toContain("attributes=tenant%3Dglobex");
+    await page.getByRole("button", { name: "Remove the filter Attributes: tenant=globex" }).click();
+    await eventually(() => page.locator("tbody").innerText()).toContain("o-4711");
+    await visit(page, fixture, "#/sagas/o-4711");
+    await page.getByRole("link", { name: "All sagas with BankClosed" }).click();
+    await eventually(async () =>
+      (await rows.allInnerTexts()).every((row) => row.includes("BankClosed")),
+    ).toBe(true);
+    await page.getByRole("button", { name: "Remove the filter Error: BankClosed" }).waitFor();
     await page.close();
   });
 

@@ -34,6 +34,8 @@ const SHOTS: readonly Shot[] = [
     hash: "#/sagas/o-4711",
     open: (page) => page.locator('[data-action="resolve"]').click(),
   },
+  { name: "schedules", hash: "#/schedules" },
+  { name: "schedule", hash: "#/schedules/nightly-invoices" },
   { name: "flow", hash: "#/flows/f-1" },
   { name: "outbox", hash: "#/outbox" },
   { name: "webhooks", hash: "#/webhooks" },

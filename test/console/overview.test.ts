@@ -142,7 +142,7 @@ onEachDatabase((database) => {
     expect(told.checks).toEqual([
       { name: "database", ok: true, detail: "the database accepts writes" },
       { name: "due sagas", ok: false, detail: "the oldest has waited for 5 m" },
-      ...["outbox", "events", "webhooks"].map((part) => ({ name: `due ${part}`, ...idle })),
+      ...["outbox", "events", "webhooks", "schedules"].map((part) => ({ name: `due ${part}`, ...idle })),
     ]);
     expect((await ask("/api/health")).status).toBe(200);
     await shop.amends.worker().runOnce();
@@ -219,6 +219,7 @@ onEachDatabase((database) => {
       ["due outbox", true],
       ["due events", true],
       ["due webhooks", true],
+      ["due schedules", true],
       ["worker", true],
     ]);
     await worker.stop({ deadline: "0s" });

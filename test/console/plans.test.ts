@@ -21,6 +21,8 @@ const TABLES = [
   "outbox",
   "webhook_delivery_sagas",
   "operator_actions",
+  "schedules",
+  "schedule_ticks",
 ];
 
 /** Ended sagas, then statistics, then open ones: the moment at which statistics mislead most. */
@@ -61,6 +63,14 @@ async function fillParts(db: Database, count: number, which: "ended" | "open"): 
   await db.query(sql`insert into ${outbox} (entry_id, kind, lane, name, event_id, event_version, handler, correlation, payload, status, attempts, enqueued_at)
     select r.id, 'delivery', 'H@1', 'E', r.id, 1, 'H', 'c-' || r.n, '{}',
       ${state("'succeeded'", "case r.n % 3 when 0 then 'abandoned' else 'pending' end")}, 1, ${at} from ${numbers}`);
+  const [schedules, ticks] = ["schedules", "schedule_ticks"].map((name) => dialect.table(name));
+  await db.query(sql`insert into ${schedules} (name, cron, timezone, saga, version, lane, input, overlap, missed, jitter_ms,
+      token, ticks, tick_at, next_at, paused_at, pause_reason, created_at, updated_at)
+    select ${which} || r.n, '0 3 * * *', 'UTC', 'saga-1', 1, 'saga-1@1', '{}', 'skip', 'one', 0, r.n, 1,
+      case when r.n % 100 = 0 then null else ${at} end, case when r.n % 100 = 0 then null else ${at} end,
+      case when r.n % 100 = 0 then ${at} end, '', ${at}, ${at} from ${numbers}`);
+  await db.query(sql`insert into ${ticks} (schedule, slot, number, at, until, outcome, saga_id)
+    select ${which} || r.n, 0, 0, ${at}, ${at}, 'started', 'ended-' || r.n from ${numbers}`);
   const [event, subscription] = which === "ended" ? [0, 0] : [count * 1_000, 1];
   await db.query(sql`insert into ${sent} (event_id, subscription_id, status, created_at, updated_at)
     select ${event} + r.n, ${subscription} + r.n % 5,
@@ -96,6 +106,8 @@ async function statementsOf(database: TestDatabase, db: Database): Promise<reado
     "/api/audit",
     "/api/sagas/ended-1",
     "/api/flows/ended1",
+    "/api/schedules/ended1",
+    ...["", "q=ended", "status=paused", `after=${place("ended5")}`].map((query) => `/api/schedules?${query}`),
     ...[
       "",
       "status=failed",
@@ -175,7 +187,7 @@ const WATCH = {
 
 /** What a statement made itself and walks over, `w` (one row for each part that the database refuses), and the indexes of what is open or needs a person: never all of a table. */
 const OWN =
-  /^SCAN (?:s|k|u|d|p|w|opened|due|hits|last|found|subjects|waiting|walk|counted|t|CONSTANT ROW|json_each.*)$/;
+  /^SCAN (?:s|k|u|names|ended|d|p|w|opened|due|hits|last|found|subjects|waiting|walk|counted|t|CONSTANT ROW|json_each.*)$/;
 const SMALL =
   /(?:INDEX|of all of) \S*(?:saga_executions_due|saga_state_open|outbox_(?:abandoned|subject)|_stalled|_failing|_excluded|dead_letters_(?:open|subscription)|_disabled|operator_actions_(?:at|pkey))$/;
 

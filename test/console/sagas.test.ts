@@ -1,8 +1,9 @@
 import { err, saga } from "amends";
+import type { Attributes } from "amends/sagas";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import type { SagaDetail, SagaPage } from "../../src/console/contract.ts";
-import { onEachDatabase } from "../support/databases.ts";
+import { onEachDatabase, virtualClock } from "../support/databases.ts";
 import { openShop } from "./support/shop.ts";
 import { visit } from "./support/visit.ts";
 
@@ -28,8 +29,67 @@ onEachDatabase((database) => {
     expect(await ids("q=customer.email%3Dbob@example.com")).toEqual(["o-2"]);
     expect(await ids("q=bob@example.com")).toEqual(["o-2"]);
     expect(await ids("q=nothing-like-it")).toEqual([]);
+    expect(await ids("error=RangeError")).toEqual(["o-3"]);
+    expect(await ids("error=nothing")).toEqual([]);
     expect(await ids("to=2020-01-01")).toEqual([]);
     expect(await ids("from=2020-01-01&to=2120-01-01T00:00:00Z")).toEqual(["o-3", "o-2", "o-1"]);
+  });
+
+  it("[S-39] a list and a page show when a saga runs, its priority and its attributes", async () => {
+    const clock = virtualClock();
+    const order = saga("order", z.object({})).step("one", { act: () => 1 });
+    const amends = await database.amends({ sagas: [order], clock });
+    const attributes = { tenant: "acme", tier: 2 };
+    await amends.start(order, {}, { id: "later", delay: "2h", priority: 5, attributes });
+    const { get } = visit(amends);
+    const runAt = new Date(clock.virtualNowMs() + 7_200_000).toISOString();
+    const line = { status: "PENDING", runAt, isScheduled: true, attributes };
+    expect((await get<SagaPage>("reader", "/api/sagas")).items).toMatchObject([line]);
+    const detail = await get<SagaDetail>("reader", "/api/sagas/later");
+    expect(detail).toMatchObject({ ...line, priority: 5, dueAt: runAt });
+    clock.jump(7_200_000);
+    await amends.worker().runOnce();
+    const done = { status: "COMPLETED", runAt, isScheduled: false, durationMs: 0 };
+    expect((await get<SagaPage>("reader", "/api/sagas")).items).toMatchObject([done]);
+    expect(await get<SagaDetail>("reader", "/api/sagas/later")).toMatchObject(done);
+    // The two hours before its time are no part of what it took.
+    expect(await get("reader", "/api/overview?window=1h")).toMatchObject({
+      sagas: { latency: { p50Ms: 0, sample: 1 } },
+    });
+  });
+
+  it("[S-42] sagas are found by their attributes and their error, with every other filter, and a bad filter is named", async () => {
+    const order = saga("order", z.object({ fail: z.boolean() }), { retry: { attempts: 1 } }).step("one", {
+      act: ({ input }) => {
+        if (input.fail) throw new TypeError("no");
+      },
+    });
+    const amends = await database.amends({ sagas: [order] });
+    const start = async (id: string, fail: boolean, attributes: Attributes): Promise<void> => {
+      await amends.start(order, { fail }, { id, attributes });
+      await amends.worker().runOnce();
+    };
+    await start("o-1", false, { tenant: "acme corp", tier: 2 });
+    await start("o-2", true, { tenant: "acme corp", tier: "2" });
+    await start("o-3", true, { tenant: "globex" });
+    const { get, as } = visit(amends);
+    const ids = async (query: Readonly<Record<string, string>>): Promise<string[]> => {
+      const page = await get<SagaPage>("reader", `/api/sagas?${new URLSearchParams(query).toString()}`);
+      return page.items.map(({ id }) => id);
+    };
+    expect(await ids({ attributes: "tenant=acme corp" })).toEqual(["o-2", "o-1"]);
+    expect(await ids({ attributes: "tenant=acme corp,tier=2" })).toEqual(["o-1"]);
+    expect(await ids({ attributes: 'tier="2"' })).toEqual(["o-2"]);
+    expect(await ids({ attributes: "tenant=acme corp", status: "FAILED", name: "order" })).toEqual(["o-2"]);
+    expect(await ids({ error: "TypeError" })).toEqual(["o-3", "o-2"]);
+    expect(await ids({ error: "TypeError", attributes: "tenant=globex" })).toEqual(["o-3"]);
+    expect(await ids({ q: "o-", attributes: "tenant=globex" })).toEqual(["o-3"]);
+    expect(await ids({ q: "fail:true", attributes: "tenant=globex" })).toEqual(["o-3"]);
+    for (const bad of ["tenant", "9=1", "a=1,a=2"])
+      expect(await (await as("reader", `/api/sagas?attributes=${bad}`)).json()).toMatchObject({
+        code: "BAD_INPUT",
+        field: "attributes",
+      });
   });
 
   it("[X-01] who may not reveal values must know the whole value to find it", async () => {

@@ -25,7 +25,7 @@ onEachDatabase((database) => {
     expect(await response.json()).toMatchObject({
       name: "Ida",
       roles: ["read", "operate"],
-      parts: ["sagas", "outbox", "erasures", "flows", "webhooks"],
+      parts: ["sagas", "schedules", "outbox", "erasures", "flows", "webhooks"],
     });
     expect((await signIn(ask, token)).status).toBe(401);
     const cookie = cookieOf(response);

@@ -7,7 +7,7 @@ import { machineDiagram } from "../../src/core/machine.ts";
 import { flowMachine } from "../../src/core/flow/machine.ts";
 import { sagaMachine } from "../../src/core/saga/machine.ts";
 import { readRules, roomDiagram } from "../../tools/doors.mjs";
-import { actMachine, undoMachine } from "../../src/core/saga/step-machine.ts";
+import { actMachine, undoMachine } from "../../src/core/saga/steps/machine.ts";
 import { root } from "../../tools/project.mjs";
 
 const architecture = readFileSync(path.join(root, "docs", "architecture.md"), "utf8");

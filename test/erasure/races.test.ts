@@ -7,7 +7,7 @@ import { onDatabase } from "../support/databases.ts";
 import { RACE_MS, rounds } from "../support/rounds.ts";
 import { caller, openShop } from "./support/shop.ts";
 
-const ROUNDS = rounds(400);
+const ROUNDS = rounds(100, 4_000);
 const LANES = 4;
 
 onDatabase("postgres", (database) => {

@@ -108,7 +108,7 @@ async function image(): Promise<string> {
   cleanups.push(() => rmSync(place, { recursive: true, force: true }));
   const app = path.join(place, "app");
   mkdirSync(app);
-  await link(await pack(place), app);
+  await link(await pack(), app);
   for (const name of copied)
     if (existsSync(path.join(folder, name))) cpSync(path.join(folder, name), path.join(app, name));
   return app;

@@ -52,6 +52,58 @@ describe("sqlite", () => {
     expect(code).toBe(0);
   });
 
+  it("[S-45] a long act goes on where the last attempt had come to (example 30)", async () => {
+    const { code, output } = await runExample("examples/30-progress.ts");
+    expect(output.trimEnd().split("\n")).toEqual([
+      "attempt 1 begins at file 1",
+      "copied a.csv",
+      "copied b.csv",
+      "copied c.csv",
+      'copy has come to {"done":3,"total":5}',
+      "attempt 2 begins at file 4",
+      "copied d.csv",
+      "copied e.csv",
+      "COMPLETED, progress: 0",
+    ]);
+    expect(code).toBe(0);
+  });
+
+  it("[S-26][S-33][S-34][S-35][S-36][S-37][S-46] the order process of a shop ships, waits, reminds, and takes back (order-process)", async () => {
+    const { code, output } = await runExample("examples/order-process/main.ts");
+    expect(output.split("\n").slice(0, 9)).toEqual([
+      "o-1: COMPLETED; the order is shipped",
+      "o-2: RUNNING, waits for any approved, rejected, late; the order is placed",
+      "o-2: COMPLETED; the order is shipped",
+      "o-3: FAILED; the order is cancelled at remind",
+      "o-4: FAILED; the order is cancelled at reserve[1]",
+      "3 reserved, 2 invoiced, 94500 cents paid, 2 labels, 2 parcels",
+      "o-1:reversal: COMPLETED",
+      "1 reserved, 1 invoiced, 90000 cents paid, 1 labels, 1 parcels",
+      "mail: o-1 is on its way: parcel of o-1",
+    ]);
+    expect(output.match(/mail: reminder \d for o-3/g)).toHaveLength(5);
+    expect(code).toBe(0);
+  });
+
+  it("[S-41] a schedule starts a saga every night, once, and tells what became of each (example 14)", async () => {
+    const { code, output } = await runExample("examples/14-schedules.ts");
+    const lines = output.trimEnd().split("\n");
+    expect(lines.filter((line) => !line.includes("@run-"))).toEqual([
+      "created 2026-10-25T02:00:00.000Z",
+      "nightly-invoices@2026-10-25T02:00:00Z: invoices of eu sent",
+      "nightly-invoices@2026-10-26T02:00:00Z: invoices of eu sent",
+      "nightly-invoices@2026-10-28T02:00:00Z: invoices of eu sent",
+      "2026-10-29T02:00:00.000Z started by an operator COMPLETED",
+      "2026-10-28T02:00:00.000Z started  COMPLETED",
+      "2026-10-27T02:00:00.000Z missed  ",
+      "2026-10-26T02:00:00.000Z started  COMPLETED",
+      "2026-10-25T02:00:00.000Z started  COMPLETED",
+      "next 2026-10-30T02:00:00.000Z, 2026-10-31T02:00:00.000Z",
+    ]);
+    expect(lines).toHaveLength(11);
+    expect(code).toBe(0);
+  });
+
   it("[P-05] one trace holds the start, the steps, and all that they send (example 10)", async () => {
     const { code, output } = await runExample("examples/10-trace.ts");
     const lines = output.trimEnd().split("\n");

@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { sql } from "../../src/storage/sql.ts";
+import { anyText } from "../support/any-text.ts";
 import { onEachDatabase } from "../support/databases.ts";
 
 const open = saga("open", z.unknown()).step("one", { act: ({ input }) => input });
@@ -96,7 +97,7 @@ onEachDatabase((database) => {
     const amends = await database.amends({ sagas: [open] });
     await fc.assert(
       fc.asyncProperty(
-        fc.string({ unit: "binary", minLength: 1, maxLength: 40 }),
+        anyText({ minLength: 1, maxLength: 40 }),
         fc.jsonValue({ maxDepth: 3 }),
         async (id, input) => {
           const refusal = await amends.start(open, input, { id }).then(

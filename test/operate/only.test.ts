@@ -32,7 +32,7 @@ onEachDatabase((database) => {
     for (const only of [["saga"], [], ["webhooks:dead-letters"]]) {
       const refused = amends.worker({ only }).start();
       await expect(refused).rejects.toMatchObject({ code: "BAD_OPTION" });
-      await expect(refused).rejects.toThrow("sagas, webhooks, webhooks:administrator");
+      await expect(refused).rejects.toThrow("sagas, schedules, webhooks, webhooks:administrator");
       await expect(amends.worker({ only }).runOnce()).rejects.toMatchObject({ code: "BAD_OPTION" });
     }
     expect(() => amends.worker({ only: "sagas" as never })).toThrow("`only` must be a list");

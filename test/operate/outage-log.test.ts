@@ -6,9 +6,10 @@ import { postgres } from "amends/postgres";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { z } from "zod";
 import { sql } from "../../src/storage/sql.ts";
-import { createDatabase, startPostgres, type PostgresServer } from "../../tools/postgres-server.mjs";
+import { createDatabase, type PostgresServer } from "../../tools/postgres-server.mjs";
 import { proxyTo } from "../storage/support/proxy.ts";
 import { describeOn, onEachDatabase, virtualClock } from "../support/databases.ts";
+import { startOwnServer } from "../support/own-server.ts";
 import { until } from "../support/until.ts";
 
 interface Line {
@@ -42,7 +43,7 @@ describeOn("postgres", () => {
   const cleanups: (() => Promise<unknown>)[] = [];
 
   beforeEach(async () => {
-    server = await startPostgres({ own: true });
+    server = await startOwnServer();
     cleanups.push(() => server.stop());
     await createDatabase(server.url, "shop");
   });

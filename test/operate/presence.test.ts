@@ -146,7 +146,7 @@ onEachDatabase((database) => {
       detail: expect.stringMatching(/^1 worker running, last heard .+ ago$/) as string,
     });
     expect((await cli(["status", "--database", place])).out).toMatch(
-      /workers +1 running, last heard [^.]+ ago\n/,
+      /workers +1 running, last heard [\d.]+ \w+ ago\n/,
     );
     // A worker that was killed says nothing more.
     const db = await database.open();

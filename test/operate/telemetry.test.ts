@@ -229,6 +229,7 @@ onEachDatabase((database) => {
         [0, { "amends.part": "outbox" }],
         [0, { "amends.part": "events" }],
         [0, { "amends.part": "webhooks" }],
+        [0, { "amends.part": "schedules" }],
         [1, undefined],
       ]);
       stop();

@@ -24,7 +24,7 @@ onDatabase("postgres", (database) => {
     async () => {
       const first = await shop(database);
       const second = await shop(database);
-      const count = rounds(1_000);
+      const count = rounds(200, 10_000);
       const subjects = Array.from({ length: count }, (_, index) => `u-${index}`);
       await first.enqueue(...subjects.flatMap((subject) => [erase(subject, "a"), erase(subject, "b")]));
       const claimed = await first.outbox.claimBatch(2 * count);
@@ -47,7 +47,8 @@ onDatabase("postgres", (database) => {
     async () => {
       const worlds = await Promise.all([shop(database), shop(database), shop(database)]);
       const [world] = worlds;
-      const subjects = Array.from({ length: rounds(700) }, (_, index) => `u-${index}`);
+      const count = rounds(200, 7_000);
+      const subjects = Array.from({ length: count }, (_, index) => `u-${index}`);
       const systems = ["a", "b", "c"];
       await world.enqueue(...subjects.flatMap((subject) => systems.map((name) => erase(subject, name))));
       const resolvers = systems.map((name) => eraser(name));
@@ -57,11 +58,11 @@ onDatabase("postgres", (database) => {
           for (let empty = 0; empty < 2;) empty = (await runner.runOnce()) === 0 ? empty + 1 : 0;
         }),
       );
-      expect(await world.outbox.statusCounts()).toMatchObject({ succeeded: rounds(2_100) });
+      expect(await world.outbox.statusCounts()).toMatchObject({ succeeded: 3 * count });
       const completed = await countByType(world, "ERASURE_COMPLETED");
-      expect(completed.size).toBe(rounds(700));
+      expect(completed.size).toBe(count);
       expect(new Set(completed.values())).toEqual(new Set([1]));
-      expect(resolvers.flatMap(({ calls }) => calls)).toHaveLength(rounds(2_100));
+      expect(resolvers.flatMap(({ calls }) => calls)).toHaveLength(3 * count);
     },
     RACE_MS,
   );
@@ -71,7 +72,7 @@ onDatabase("postgres", (database) => {
     async () => {
       const one = await shop(database);
       const two = await shop(database);
-      const subjects = Array.from({ length: rounds(60) }, (_, index) => `u-${index}`);
+      const subjects = Array.from({ length: rounds(60, 600) }, (_, index) => `u-${index}`);
       const ids = await one.enqueue(...subjects.map((subject) => erase(subject)));
       const seen = new Map<string, number>();
       const flaky = eraser("stripe", (_ref, { key }) => {
@@ -107,13 +108,12 @@ onDatabase("postgres", (database) => {
       const clock = virtualClock();
       const late = await shop(database, { clock });
       const holder = await shop(database, { clock });
-      const subjects = Array.from({ length: rounds(400) }, (_, index) => `u-${index}`);
+      const count = rounds(100, 4_000);
+      const subjects = Array.from({ length: count }, (_, index) => `u-${index}`);
       await late.enqueue(...subjects.map((subject) => erase(subject)));
-      const stale = await late.outbox.claimBatch(rounds(400));
+      const stale = await late.outbox.claimBatch(count);
       clock.jump(LEASE_MS);
-      const held = new Map(
-        (await holder.outbox.claimBatch(rounds(400))).map((entry) => [entry.entryId, entry]),
-      );
+      const held = new Map((await holder.outbox.claimBatch(count)).map((entry) => [entry.entryId, entry]));
       for (const entry of stale) {
         const current = held.get(entry.entryId) as OutboxEntry;
         expect(
@@ -125,7 +125,7 @@ onDatabase("postgres", (database) => {
         ).toEqual([false, true, false]);
       }
       expect(await holder.outbox.statusCounts()).toMatchObject({
-        succeeded: rounds(400),
+        succeeded: count,
         abandoned: 0,
         failed: 0,
       });
@@ -140,7 +140,7 @@ onDatabase("postgres", (database) => {
       const two = await shop(database);
       const crm = rectifier("crm");
       const runner = runnerOn(two, [crm]);
-      const count = rounds(150);
+      const count = rounds(75, 1_500);
       for (let round = 0; round < count; round++) {
         await one.enqueue(rectify(`u-${round}`, "canary", "crm"));
         await Promise.all([runner.runOnce(), one.enqueue(erase(`u-${round}`, "other"))]);
@@ -159,7 +159,7 @@ onDatabase("postgres", (database) => {
     async () => {
       const worlds = await Promise.all([shop(database), shop(database), shop(database)]);
       const [one] = worlds;
-      const count = rounds(150);
+      const count = rounds(75, 1_500);
       for (let round = 0; round < count; round++) {
         if (round % 2 === 0) await one.enqueue(rectify(`u-${round}`, "first"));
         await Promise.all(

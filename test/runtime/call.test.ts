@@ -9,7 +9,7 @@ interface Answer {
 }
 
 /** A call that the test answers, and what its caller got. */
-function pending(call: Call, limits: CallLimits) {
+function pending(call: Call<Answer>, limits: CallLimits) {
   let answer: (text: string) => void = () => undefined;
   const answered = new Promise<Answer>((resolve) => (answer = (text) => resolve({ text })));
   const got: Answer[] = [];
@@ -19,7 +19,7 @@ function pending(call: Call, limits: CallLimits) {
 
 it("[S-12][S-21] a call whose time is over is told, and what it answers within its grace period counts", async () => {
   const clock = virtualClock();
-  const call = new Call();
+  const call = new Call<Answer>();
   const { answer, got } = pending(call, { clock, timeoutMs: 1_000, graceMs: 500 });
   await clock.advance(999);
   expect(call.stopReason).toBeUndefined();
@@ -34,7 +34,7 @@ it("[S-12][S-21] a call whose time is over is told, and what it answers within i
 
 it("[S-12] after its grace period a call is overdue: its caller goes on, and has the promise of its answer", async () => {
   const clock = virtualClock();
-  const { answer, got } = pending(new Call(), { clock, deadlineMs: 1_000, graceMs: 500 });
+  const { answer, got } = pending(new Call<Answer>(), { clock, deadlineMs: 1_000, graceMs: 500 });
   await clock.advance(1_500);
   expect(got).toMatchObject([{ text: "overdue" }]);
   answer("at last");
@@ -43,7 +43,7 @@ it("[S-12] after its grace period a call is overdue: its caller goes on, and has
 
 it("[S-12] without a grace period the answer is waited for, however late it is", async () => {
   const clock = virtualClock();
-  const call = new Call();
+  const call = new Call<Answer>();
   const { answer, got } = pending(call, { clock, timeoutMs: 1_000, graceMs: undefined });
   await clock.advance(1_000_000);
   expect([call.stopReason, got]).toEqual(["timeout", []]);
@@ -54,7 +54,7 @@ it("[S-12] without a grace period the answer is waited for, however late it is",
 
 it("[S-12] no limit of a call that has answered strikes afterwards", async () => {
   const clock = virtualClock();
-  const call = new Call();
+  const call = new Call<Answer>();
   const { answer } = pending(call, { clock, timeoutMs: 1_000, deadlineMs: 2_000, graceMs: 500 });
   answer("at once");
   await clock.advance(10);

@@ -2,7 +2,7 @@ import { virtualClock } from "amends/testing";
 import { expect, it, vi } from "vitest";
 import { LeasePool, type Claimed } from "../../src/runtime/lease-pool.ts";
 import type { Lease } from "../../src/runtime/lease.ts";
-import { DutyLoop } from "../../src/runtime/loop.ts";
+import { DutyLoop } from "../../src/runtime/polling/loop.ts";
 
 const UNWATCHED = { trouble: () => undefined, answered: () => undefined };
 
@@ -127,6 +127,60 @@ it("[P-01] a loop whose claim failed claims again at its next poll, and its leas
   await running;
 });
 
+it("[K-04] with a backlog, a claim waits a moment for more free slots, and then takes what there is", async () => {
+  const clock = virtualClock();
+  const limits: number[] = [];
+  const ends: (() => void)[] = [];
+  const pool = new LeasePool<Claimed>({
+    name: "rows",
+    clock,
+    leaseMs: 60_000,
+    claim: async (limit) => {
+      limits.push(limit);
+      return Array.from({ length: limit }, (_, n) => ({ id: `${limits.length}-${n}`, token: 1 }));
+    },
+    renew: async () => new Set(),
+    run: () => new Promise((resolve) => void ends.push(resolve)),
+    drained: async () => undefined,
+    onBug: (error) => expect.unreachable(String(error)),
+  });
+  const stopping = new AbortController();
+  const loop = new DutyLoop(pool, { clock, owner: "x", pollMs: 60_000, watch: () => UNWATCHED });
+  const running = loop.run(32, stopping.signal);
+  await clock.advance(100);
+  const full = limits.length;
+  expect(ends).toHaveLength(32);
+  ends[0]?.();
+  await clock.advance(19);
+  expect(limits.slice(full)).toEqual([]);
+  ends[1]?.();
+  await clock.advance(1);
+  expect(limits.slice(full)).toEqual([2]);
+  for (const end of ends.slice(2, 10)) end();
+  await clock.advance(0);
+  expect(limits.slice(full + 1)).toEqual([7]);
+  stopping.abort();
+  await running;
+});
+
+it("[K-04] the claim after a full one is sent before the rows of the full one run", async () => {
+  const { pool, limits, leases, end } = poolWith(5, 2);
+  const begun: number[] = [];
+  const stopping = new AbortController();
+  const clock = virtualClock();
+  const loop = new DutyLoop(pool, { clock, owner: "x", pollMs: 1_000, watch: () => UNWATCHED });
+  const running = loop.run(8, stopping.signal);
+  while (limits.length < 3) {
+    begun.push(leases.length);
+    await Promise.resolve();
+  }
+  expect(new Set(begun)).toEqual(new Set([0]));
+  await vi.waitFor(() => expect(leases).toHaveLength(5));
+  end();
+  stopping.abort();
+  await running;
+});
+
 it("[K-04] without a bound a claim takes all that there is room for", async () => {
   const { pool, limits, end } = poolWith(9);
   pool.accept(
@@ -160,14 +214,13 @@ it("[K-08] a hold tells whoever asked that its call must stop, and its signal sa
 });
 
 it("[K-08] a place that is handed on is taken once: neither twice by the two, nor free for a third", async () => {
-  const { pool, leases, end } = poolWith(2);
+  const { pool, end } = poolWith(2);
   pool.accept(
     2,
     () => undefined,
     () => undefined,
   );
-  await pool.claim(1);
-  const [first] = leases;
+  const [first] = await pool.claim(1);
   expect(pool.room).toBe(1);
   const handed = pool.reserve(1, first);
   expect(pool.room).toBe(1);

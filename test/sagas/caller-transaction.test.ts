@@ -1,51 +1,16 @@
 import { Amends, saga } from "amends";
 import { postgres } from "amends/postgres";
-import { sqlite, type SqliteHandle } from "amends/sqlite";
-import pg from "pg";
+import { sqlite } from "amends/sqlite";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { openSqlite } from "../../src/storage/sqlite/driver.ts";
-import { onDatabase, onEachDatabase, type TestDatabase } from "../support/databases.ts";
+import { onDatabase, onEachDatabase } from "../support/databases.ts";
 import { applicationPool } from "../support/pool.ts";
+import { caller, countIn } from "../support/caller.ts";
 import { onlooker } from "./support/look.ts";
 
 const order = saga("order", z.object({ sku: z.string() })).step("one", { act: ({ input }) => input.sku });
 const tea = { sku: "tea" };
-
-/** The caller's own connection, which Amends did not make. */
-interface Caller {
-  /** What `start` takes as `tx`. */
-  readonly tx: unknown;
-  exec(text: string): Promise<void>;
-  count(table: string): Promise<number>;
-  close(): Promise<void>;
-}
-
-async function caller(database: TestDatabase): Promise<Caller> {
-  const place = await database.place();
-  if (database.name === "postgres") {
-    const client = new pg.Client(place);
-    await client.connect();
-    return {
-      tx: client,
-      exec: async (text) => void (await client.query(text)),
-      count: async (table) =>
-        Number((await client.query<{ n: string }>(`select count(*) as n from ${table}`)).rows[0]?.n),
-      close: () => client.end(),
-    };
-  }
-  const handle = openSqlite(place);
-  return {
-    tx: handle,
-    exec: async (text) => void handle.exec(text),
-    count: async (table) => countIn(handle, table),
-    close: async () => void handle.close(),
-  };
-}
-
-function countIn(handle: SqliteHandle, table: string): number {
-  return (handle.prepare(`select count(*) as n from ${table}`).all()[0] as { n: number }).n;
-}
 
 onEachDatabase((database) => {
   it("[S-19] a saga that is started in the caller's transaction exists once it commits, with the caller's rows", async () => {

@@ -106,13 +106,78 @@ onEachDatabase((database) => {
     for (let n = 0; n < 2; n++) await again();
     const working = amends.worker().runOnce();
     await held.reached;
-    for (const refused of [amends.skip("o-1", "ship", note), amends.resolve("o-1", "FAILED", note)])
-      await expect(refused).rejects.toMatchObject({
+    for (const refused of [
+      () => amends.skip("o-1", "ship", note),
+      () => amends.resolve("o-1", "FAILED", note),
+    ])
+      await expect(refused()).rejects.toMatchObject({
         code: "NOT_ALLOWED_NOW",
         message: expect.stringContaining("Step ship is being called now") as unknown,
       });
     held.open();
     await working;
     expect(await amends.inspect("o-1")).toMatchObject({ status: "COMPLETED" });
+  });
+
+  it("[S-38] a list and the start of a child that kept failing need nobody once they have succeeded", async () => {
+    const held = gate<string>();
+    let [lists, starts] = [0, 0];
+    const child = saga("child", nothing).step("one", { act: () => 1 });
+    const order = saga("order", nothing, { retry: { attempts: 2, base: "1m", cap: "1m" } })
+      .pivot("pay", { act: () => "paid" })
+      .each("mail", {
+        over: () => (++lists < 3 ? fail() : ["ann"]),
+        key: (item) => item,
+        act: () => held.pass(),
+      })
+      .saga("ship", child, { input: () => (++starts < 3 ? fail() : {}) });
+    const clock = virtualClock();
+    const amends = await database.amends({ sagas: [order], clock });
+    await amends.start(order, {}, { id: "o-1" });
+    const again = async (): Promise<void> => {
+      await amends.worker().runOnce();
+      clock.jump(60_001);
+    };
+    const needed = async (): Promise<unknown> => [
+      (await amends.attention.list()).items.map(({ kind }) => kind),
+      (await amends.inspect("o-1"))?.actions,
+    ];
+    for (let n = 0; n < 2; n++) await again();
+    expect(await needed()).toEqual([["failing-saga"], ["skip", "resolve"]]);
+    const listed = amends.worker().runOnce();
+    await held.reached;
+    expect(await needed()).toEqual([[], []]);
+    held.open("sent");
+    await listed;
+    clock.jump(60_001);
+    await again();
+    expect(await needed()).toEqual([["failing-saga"], ["skip", "resolve"]]);
+    await again();
+    expect((await amends.inspect("o-1"))?.waiting?.step).toBe("ship");
+    expect(await needed()).toEqual([[], []]);
+  });
+
+  it("[S-38][S-24] a saga is not resolved while another step of the group, or another item, is being called", async () => {
+    const held = gate<string>();
+    const order = saga("order", nothing)
+      .pivot("pay", { act: () => "paid" })
+      .parallel("after", (group) =>
+        group
+          .step("ship", { act: fail, retry: { attempts: 1, base: "1h" } })
+          .step("mail", { act: () => held.pass() }),
+      );
+    const clock = virtualClock();
+    const amends = await database.amends({ sagas: [order], clock });
+    await amends.start(order, {}, { id: "o-1" });
+    const working = amends.worker().runOnce();
+    await held.reached;
+    await expect.poll(async () => (await amends.inspect("o-1"))?.actions).toEqual(["skip"]);
+    const refused = amends.resolve("o-1", "COMPLETED", { reason: "sent by hand" });
+    await expect(refused).rejects.toMatchObject({ code: "NOT_ALLOWED_NOW" });
+    held.open("sent");
+    await working;
+    expect((await amends.inspect("o-1"))?.actions).toEqual(["skip", "resolve"]);
+    await amends.resolve("o-1", "COMPLETED", { reason: "sent by hand" });
+    expect((await amends.inspect("o-1"))?.status).toBe("COMPLETED");
   });
 });

@@ -129,10 +129,13 @@ onEachDatabase((database) => {
     // Both have said no: nothing has happened, and the saga can still turn back.
     expect(await (await amends.start(refused, {})).result()).toMatchObject({ status: "FAILED", step: "fly" });
     expect(made.slice(1)).toEqual(["act charge", "act ship", "act fly", "undo charge"]);
-    // As with any pivot that may have happened, nobody can say by hand that it did.
+    // As with any pivot that may have happened, a person can say by hand that it did not, and not that it did.
     const doubtful = await amends.start(inDoubt, {});
     expect(await doubtful.result()).toMatchObject({ status: "STALLED", step: "fly" });
-    expect(await amends.inspect(doubtful.id)).toMatchObject({ actions: ["retry", "resolve"], skippable: [] });
+    expect(await amends.inspect(doubtful.id)).toMatchObject({
+      actions: ["retry", "resolve", "cancel"],
+      skippable: [],
+    });
   });
 
   it("[S-20][S-22] after the pivot a step that may have happened keeps trying; one that was refused gives way", async () => {

@@ -1,5 +1,5 @@
 /** Acts and undos that do not listen to their signal: what they answer counts as long as it can, and nothing runs beside them. */
-import { err, saga, type Amends } from "amends";
+import { err, saga, Terminal, type Amends } from "amends";
 import { virtualClock, type VirtualClock } from "amends/testing";
 import { expect, it } from "vitest";
 import { z } from "zod";
@@ -7,7 +7,7 @@ import { faulty, withCode } from "../storage/support/faults.ts";
 import { raw } from "../../src/storage/sql.ts";
 import { onEachDatabase, type TestDatabase } from "../support/databases.ts";
 import { checkInvariantsAfterEach } from "./support/check-invariants.ts";
-import { transactionOn, write } from "./support/effects-table.ts";
+import { effect, effects, makeEffects, transactionOn, write } from "./support/effects-table.ts";
 import { gate, type Gate } from "./support/gate.ts";
 import { onlooker } from "./support/look.ts";
 import { LEASE_MS } from "./support/pair.ts";
@@ -344,5 +344,133 @@ onEachDatabase((database) => {
     await database.worker(second);
     await until(second, clock, "COMPLETED");
     expect(told.calls).toEqual(["act 1", "act 2"]);
+  });
+
+  it("[S-12][K-13] a late answer writes nothing into the log of a saga that a person has ended", async () => {
+    const clock = virtualClock();
+    const held = gate<string>();
+    const order = saga("order", nothing)
+      .pivot("pay", { act: () => 1 })
+      .step("ship", {
+        timeout: "5s",
+        retry: { attempts: 1, base: "1h" },
+        act: () => held.pass(),
+      });
+    const amends = await database.amends({ sagas: [order], clock, lease: "5m" });
+    const worker = await database.worker(amends);
+    await amends.start(order, {}, { id: "one" });
+    await held.reached;
+    await clock.advance(5_000 + GRACE_MS);
+    await expect.poll(async () => (await amends.inspect("one"))?.actions).toEqual(["skip", "resolve"]);
+    await amends.resolve("one", "COMPLETED", { reason: "shipped by hand" });
+    held.open("late");
+    const stopped = worker.stop({ deadline: "1s" });
+    await clock.advance(1_000);
+    await stopped;
+    expect((await (await onlooker(database)).lines("one")).at(-1)).toBe("$resolve act COMPLETED");
+  });
+
+  it("[S-12][S-46] a person who ends a saga whose call has not returned ends it, and what follows is done", async () => {
+    const clock = virtualClock();
+    const db = await database.open({ clock });
+    await makeEffects(db);
+    const held = gate<string>();
+    const order = saga("order", nothing)
+      .step("charge", { timeout: "5s", retry: { attempts: 1 }, act: () => held.pass(), compensate: () => 1 })
+      .onFailed({
+        transaction: transactionOn(database.name),
+        act: ({ tx, sagaId }) => effect(tx, `${sagaId} failed`),
+      });
+    const amends = await database.amends({ sagas: [order], database: db });
+    await database.worker(amends);
+    await amends.start(order, {}, { id: "one" });
+    await held.reached;
+    await until(amends, clock, "STALLED");
+    await amends.resolve("one", "FAILED", { reason: "not charged" });
+    // The worker that still hears the call claims nothing of this saga.
+    const other = await database.amends({ sagas: [order], database: db });
+    await database.worker(other);
+    await until(other, clock, "FAILED");
+    expect(await effects(db)).toEqual(["one failed"]);
+    held.open("late");
+  });
+
+  it("[S-12][S-20] before a fallback takes over, nothing is undone beside a call of an earlier step", async () => {
+    const told = story();
+    const clock = virtualClock();
+    const { calls, held } = told;
+    const falling = saga("falling", nothing)
+      .step("reserve", {
+        timeout: "5s",
+        retry: { attempts: 2, base: "1s" },
+        act: ({ attempt }) => (attempt === 1 ? held.pass() : "r-2"),
+        compensate: () => void calls.push("undo reserve"),
+      })
+      .step("card", {
+        retry: { attempts: 1 },
+        act: () => {
+          calls.push("act card");
+          throw new Error("down");
+        },
+        compensate: () => void calls.push("undo card"),
+        fallback: { name: "invoice", act: () => void calls.push("act invoice"), compensate: () => undefined },
+      });
+    const amends = await database.amends({ sagas: [falling], clock });
+    await database.worker(amends);
+    await amends.start(falling, {}, { id: "one" });
+    await held.reached;
+    await expect
+      .poll(async () => {
+        await clock.advance(1_000);
+        return (await amends.inspect("one"))?.timeline.some(
+          ({ name, status }) => name === "card" && status === "FAILED",
+        );
+      })
+      .toBe(true);
+    await clock.advance(20_000);
+    expect(calls).toEqual(["act card"]);
+    held.open("late");
+    await until(amends, clock, "COMPLETED");
+    expect(calls).toEqual(["act card", "undo card", "act invoice"]);
+  });
+
+  it("[S-12][S-22][S-24] a late success behind the pivot leaves a saga stalled of which another step has failed", async () => {
+    const clock = virtualClock();
+    const [held, mailing] = [gate<string>(), gate()];
+    const order = saga("order", nothing)
+      .pivot("pay", { act: () => 1 })
+      .parallel("after", (group) =>
+        group
+          .step("ship", {
+            timeout: "5s",
+            retry: { attempts: 2, base: "1s" },
+            act: ({ attempt }) => {
+              if (attempt === 1) return held.pass();
+              throw new Terminal("gone");
+            },
+          })
+          .step("mail", { act: async () => (await mailing.pass(), err("no address")) }),
+      );
+    const amends = await database.amends({ sagas: [order], clock });
+    await database.worker(amends);
+    await amends.start(order, {}, { id: "one" });
+    await held.reached;
+    await expect
+      .poll(async () => {
+        await clock.advance(1_000);
+        return (await amends.inspect("one"))?.error?.label;
+      })
+      .toBe("gone");
+    mailing.open();
+    await until(amends, clock, "STALLED");
+    expect(await amends.inspect("one")).toMatchObject({ skippable: ["ship"] });
+    held.open("late");
+    await expect
+      .poll(async () => (await amends.inspect("one"))?.timeline.map(({ name }) => name))
+      .toContain("return");
+    expect(await amends.inspect("one")).toMatchObject({ status: "STALLED", skippable: ["mail"] });
+    await amends.skip("one", "mail", { reason: "sent by hand" });
+    await until(amends, clock, "COMPLETED");
+    expect((await amends.inspect("one"))?.results).toMatchObject({ ship: "late" });
   });
 });

@@ -153,7 +153,7 @@ onEachDatabase((database) => {
       const { amends, id } = await stalled(database);
       expect(await amends.resolve(id, as, { reason: "settled with the customer", by: "bo" })).toMatchObject({
         status: as,
-        actions: [],
+        actions: as === "COMPLETED" ? ["reverse"] : [],
       });
       expect(await (await amends.get(id)).result()).toMatchObject({ status: as });
       expect(await audit(amends, id)).toEqual([

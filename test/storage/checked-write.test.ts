@@ -55,9 +55,9 @@ function writing(db: Database, items: readonly number[]): CheckedWrite<number, s
       const rows = await db.batch(
         items.map((n) => sql`insert into ${table} (n) values (${n}) on conflict (n) do nothing returning n`),
       );
-      return new Map(rows.flat().map((row) => [row["n"] as number, "checked"]));
+      return rows.map(([row]) => row && "checked");
     },
-    findWritten: async (missing) => new Map(missing.filter((n) => n > 100).map((n) => [n, "before"])),
+    findWritten: async (missing) => missing.map((n) => (n > 100 ? "before" : undefined)),
     lost: "lost",
   };
 }
@@ -97,7 +97,7 @@ onEachDatabase((database) => {
         },
         checked: async () => {
           isChecked = true;
-          return new Map();
+          return [];
         },
       });
     // Of another table of ours, and of another key of the same table.

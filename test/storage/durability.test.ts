@@ -10,16 +10,17 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { z } from "zod";
 import { settingsOf } from "../../src/cli/doctor/settings.ts";
 import type { Health, Overview } from "../../src/console/contract.ts";
-import { startPostgres, type PostgresServer } from "../../tools/postgres-server.mjs";
+import type { PostgresServer } from "../../tools/postgres-server.mjs";
 import { visit } from "../console/support/visit.ts";
 import { describeOn } from "../support/databases.ts";
+import { startOwnServer } from "../support/own-server.ts";
 import { OWN_TABLES, runEveryPart } from "../support/every-part.ts";
 
 const one = saga("one", z.object({})).step("one", { act: () => 1 });
 
 describeOn("postgres", () => {
   let server: PostgresServer;
-  beforeAll(async () => void (server = await startPostgres({ own: true, settings: { fsync: "off" } })));
+  beforeAll(async () => void (server = await startOwnServer({ fsync: "off" })));
   afterAll(() => server.stop());
 
   it("[C-05][X-04] a PostgreSQL that runs without fsync is refused, and the message names the option that accepts it", async () => {

@@ -6,6 +6,8 @@ import { postgres, transaction, type CarriedStatement, type Joins } from "amends
 import { sqlite } from "amends/sqlite";
 import { typeorm } from "amends/typeorm";
 import { Kysely, PostgresDialect } from "kysely";
+import { createRequire } from "node:module";
+import path from "node:path";
 import pg from "pg";
 import { expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
@@ -50,6 +52,22 @@ async function smallClient(
   return { joins, sent, tx };
 }
 
+/** A client of `pg` that was loaded a second time, as if it were installed twice. */
+async function otherCopyOfPg(url: string): Promise<pg.Client> {
+  const require = createRequire(import.meta.url);
+  const isPg = (file: string): boolean => file.includes(`${path.sep}pg${path.sep}`);
+  const loaded = Object.entries(require.cache).filter(([file]) => isPg(file));
+  for (const [file] of loaded) delete require.cache[file];
+  const copy = require("pg") as typeof pg;
+  Object.assign(require.cache, Object.fromEntries(loaded));
+  const client = new copy.Client(url);
+  expect(client).not.toBeInstanceOf(pg.Client);
+  client.on("error", () => undefined);
+  await client.connect();
+  onTestFinished(() => client.end());
+  return client;
+}
+
 async function amendsWith<Tx>(database: TestDatabase, joins: Joins<Tx>): Promise<Amends<Tx>> {
   const db = postgres({ url: await database.place(), connections: 1, joins });
   const amends = new Amends({ database: db, sagas: [order], events: [note], webhooks: {} });
@@ -85,6 +103,44 @@ onDatabase("postgres", (database) => {
     );
     const skus = rows.map(({ payload }) => (JSON.parse(payload) as { sku: string }).sku);
     expect(skus.toSorted()).toEqual(["", 'a "b" \\ {c,d}']);
+  });
+
+  it("[C-03] a client of `pg` gets the statements of Amends' own connections, and what only looks like one gets texts", async () => {
+    const { tx: client } = await smallClient(database);
+    const copy = await otherCopyOfPg(await database.place());
+    const amends = new Amends({ database: postgres(await database.place()), events: [note] });
+    onTestFinished(() => amends.close());
+    const skus = ['a "b" \\ {c,d}', ""];
+    /** What the driver sends when two events are published through `tx`. */
+    const publish = async (tx: pg.ClientBase, driver: pg.ClientBase): Promise<"texts" | "other values"> => {
+      const sent: unknown[] = [];
+      const { connection } = driver as unknown as {
+        connection: { bind(config: { values?: unknown[] }): void };
+      };
+      const bind = connection.bind.bind(connection);
+      connection.bind = (config) => {
+        sent.push(...(config.values ?? []));
+        bind(config);
+      };
+      await driver.query("begin");
+      await amends.events.publish(
+        skus.map((sku) => Placed({ sku })),
+        { tx },
+      );
+      await driver.query("commit");
+      connection.bind = bind;
+      return sent.every((value) => value === null || typeof value === "string") ? "texts" : "other values";
+    };
+    const query = client.query.bind(client);
+    const replaced = Object.assign(Object.create(client) as pg.Client, { query });
+    const lookAlike = { query, getTransactionStatus: () => "T" } as unknown as pg.ClientBase;
+    expect(await publish(client, client)).toBe("other values");
+    expect(await publish(copy, copy)).toBe("other values");
+    expect(await publish(replaced, client)).toBe("texts");
+    expect(await publish(lookAlike, client)).toBe("texts");
+    const { rows } = await client.query<{ payload: string }>("select payload from amends.outbox");
+    const stored = rows.map(({ payload }) => (JSON.parse(payload) as { sku: string }).sku);
+    expect(stored.toSorted()).toEqual([...skus, ...skus, ...skus, ...skus].toSorted());
   });
 
   it("[C-03] every text arrives as it was sent, with line breaks, quotes and signs of any alphabet", async () => {

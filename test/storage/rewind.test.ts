@@ -5,9 +5,10 @@ import pg from "pg";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { claimCount } from "../../src/core/claim-token.ts";
-import { createDatabase, startPostgres, type PostgresServer } from "../../tools/postgres-server.mjs";
+import { createDatabase, type PostgresServer } from "../../tools/postgres-server.mjs";
 import { gate, type Gate } from "../sagas/support/gate.ts";
 import { describeOn } from "../support/databases.ts";
+import { startOwnServer } from "../support/own-server.ts";
 import { applicationPool } from "../support/pool.ts";
 import { proxyTo, type Proxy } from "./support/proxy.ts";
 import { backUp, type Backup } from "./support/rewind.ts";
@@ -19,7 +20,7 @@ let proxy: Proxy;
 const cleanups: (() => Promise<unknown> | void)[] = [];
 
 beforeEach(async () => {
-  primary = await startPostgres({ own: true });
+  primary = await startOwnServer();
   cleanups.push(() => primary.stop());
   await createDatabase(primary.url, "shop");
   proxy = await proxyTo(shopOn(primary));

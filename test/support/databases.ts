@@ -23,6 +23,8 @@ export interface TestDatabase {
   forget(): Promise<void>;
   /** Where the database is: a URL or a file. */
   place(): Promise<string>;
+  /** The same, with the roles of `migrate({ roles: true })`. PostgreSQL only. */
+  granted(): Promise<string>;
   /** An Amends on this test's database. Closed when the test ends. */
   amends(options: AmendsOptions): Promise<Amends>;
   /** A started worker on it. */
@@ -45,6 +47,7 @@ export type AmendsOptions = Omit<DatabaseOptions<unknown>, "database" | "sagas" 
 /** The place of the test that runs now: made on first use, thrown away after the test. */
 class TestPlace {
   #place: Promise<Place> | undefined;
+  #granted: Promise<unknown> | undefined;
   #cleanups: (() => Promise<unknown>)[] = [];
   readonly name: DatabaseName;
 
@@ -61,6 +64,14 @@ class TestPlace {
     return this.#place;
   }
 
+  /** Grants the roles, unless that is done already. */
+  async granted(open: () => Promise<Database>): Promise<Place> {
+    const place = await this.get("granted");
+    if (place.content !== "granted")
+      await (this.#granted ??= open().then((database) => migrate(database, { roles: true })));
+    return place;
+  }
+
   onEnd(cleanup: () => Promise<unknown>): void {
     this.#cleanups.push(cleanup);
   }
@@ -69,6 +80,7 @@ class TestPlace {
     for (const cleanup of this.#cleanups.toReversed()) await cleanup();
     this.#cleanups = [];
     this.#place = undefined;
+    this.#granted = undefined;
   }
 }
 
@@ -97,6 +109,7 @@ export function onDatabase(name: DatabaseName, tests: (database: TestDatabase) =
       name,
       open,
       place: async () => (await places.get("empty")).at,
+      granted: async () => (await places.granted(open)).at,
       forget: () => places.end(),
       async amends({ clock, database, connections, ...options }) {
         const db = database ?? (await open({ clock, ...(connections !== undefined && { connections }) }));

@@ -59,6 +59,8 @@ const fulfil = saga("fulfil", order)
   .waitFor("payment", { event: Paid, where: "orderId", equals: ({ input }) => input.orderId })
   .step("last", { act: () => 3 });
 
+const brief = saga("brief", order).step("only", { act: () => 1 });
+
 const no = (): never => {
   throw new TypeError("no");
 };
@@ -123,7 +125,7 @@ async function walk({ open, url }: EveryPartOptions, opened: Amends<pg.ClientBas
   const amendsOf = (process: Process): Amends<pg.ClientBase> => {
     const amends = new Amends({
       database: open(process),
-      sagas: [fulfil, stuck],
+      sagas: [fulfil, stuck, brief],
       events: [shipping],
       calls: [mail],
       webhooks: { sender: world, retry: { attempts: 1 } },
@@ -158,6 +160,10 @@ async function walk({ open, url }: EveryPartOptions, opened: Amends<pg.ClientBas
   await app.start(fulfil, { orderId: "o-1" }, { id: "o-1", tx: client });
   await app.calls.enqueue(mail, { orderId: "o-1" }, { tx: client });
   await app.webhooks.publish({ type: "order.placed", data: { orderId: "o-1" } }, { tx: client });
+  const yearly = { cron: "0 0 1 1 *", saga: brief, input: { orderId: "o-1" } };
+  await app.schedules.put("yearly", yearly, { tx: client });
+  await app.schedules.put("other", yearly, { tx: client });
+  await app.schedules.remove("other", { reason: "a test", tx: client });
   await client.query("commit");
   await app.signal("o-1", told, {});
   await app.events.publish(Paid({ orderId: "o-1" }));
@@ -166,6 +172,9 @@ async function walk({ open, url }: EveryPartOptions, opened: Amends<pg.ClientBas
   const { rows } = await client.query("select state from orders");
   expect(rows).toEqual([{ state: "booked" }]);
   await until(() => mails.length === 1 && world.sent.length === 2);
+
+  const { sagaId } = await app.schedules.run("yearly", { reason: "a test" });
+  await until(async () => (await app.inspect(sagaId))?.status === "COMPLETED");
 
   await client.query("begin");
   await app.erasure.eraseSubject("c-1", [{ kind: "crm", value: "crm-7" }], { tx: client });
@@ -187,6 +196,8 @@ async function walk({ open, url }: EveryPartOptions, opened: Amends<pg.ClientBas
   const letter = (await attention()).find(({ kind }) => kind === "dead-letter");
   await pages.post("operator", `/api/webhooks/deliveries/${letter?.id}/dismiss`, { reason: "gone" });
   await pages.post("operator", `/api/webhooks/subscriptions/${good}/pause`, { reason: "moving" });
+  for (const action of ["pause", "resume", "run", "remove"])
+    await pages.post("operator", `/api/schedules/yearly/${action}`, { reason: "a test" });
   await until(async () => (await attention()).length === 0);
   await app.webhooks.unsubscribe(good);
 
@@ -203,6 +214,8 @@ const READ = [
   "/api/overview",
   "/api/sagas",
   "/api/sagas/o-1",
+  "/api/schedules",
+  "/api/schedules/yearly",
   "/api/flows",
   "/api/outbox",
   "/api/webhooks/deliveries",

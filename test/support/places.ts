@@ -14,8 +14,8 @@ import { raw } from "../../src/storage/sql.ts";
 import type { DatabaseName } from "../setup/chosen-databases.ts";
 import { postgresUrl } from "./postgres-url.ts";
 
-/** `empty` has no table, `migrated` has Amends' tables. */
-export type Content = "empty" | "migrated";
+/** `empty` has no table, `migrated` has Amends' tables, `granted` also the roles of `migrate({ roles: true })`. */
+export type Content = "empty" | "migrated" | "granted";
 
 export interface Place {
   /** A URL or a file. */
@@ -32,32 +32,52 @@ export function makePlace(name: DatabaseName, content: Content): Promise<Place> 
 let count = 0;
 
 async function makePostgres(content: Content): Promise<Place> {
-  const name = `test_${process.pid}_${(count += 1)}`;
-  await administer(`create database "${name}"${content === "migrated" ? await fromTemplate() : ""}`);
-  return { at: urlOf(name), content, remove: () => administer(`drop database "${name}" with (force)`) };
+  const { at, remove } = await (content === "empty" ? newPostgres("") : copyOf[content]());
+  return { at, content, remove };
 }
 
 async function makeSqlite(content: Content): Promise<Place> {
   const folder = mkdtempSync(join(tmpdir(), "amends-test-"));
   const at = join(folder, "amends.db");
-  if (content === "migrated") copyFileSync(await sqliteTemplate(), at);
+  if (content !== "empty") copyFileSync(await sqliteTemplate(), at);
   return { at, content, remove: async () => rmSync(folder, { recursive: true, force: true }) };
 }
 
-/** Copying files takes half the time of copying pages through the log, which newer servers do by default. */
-const fromTemplate = once(async () => {
-  const name = `template_${process.pid}`;
-  await administer(`create database "${name}"`);
-  const database = postgres({ url: urlOf(name), connections: 1 });
-  await migrate(database);
-  // Nothing can be copied while a connection is open.
+const copyOf = { migrated: postgresCopies("migrated", fill), granted: postgresCopies("granted", fill) };
+
+async function fill(url: string, kind: string): Promise<void> {
+  const database = postgres({ url, connections: 1 });
+  await migrate(database, { roles: kind === "granted" });
   await database.close();
-  const { rows } = await (
-    await connected()
-  ).query<{ version: number }>("select current_setting('server_version_num')::int as version");
-  const strategy = Number(rows[0]?.version) >= 150_000 ? " strategy file_copy" : "";
-  return ` template "${name}"${strategy}`;
-});
+}
+
+/**
+ * Makes databases that are copies of one that `make` has filled, once in this process. It has to close its connections:
+ * nothing can be copied while one is open.
+ */
+export function postgresCopies(
+  kind: string,
+  make: (url: string, kind: string) => Promise<void>,
+): () => Promise<Omit<Place, "content">> {
+  const template = once(async () => {
+    const name = `${kind}_${process.pid}`;
+    await administer(`create database "${name}"`);
+    await make(urlOf(name), kind);
+    const { rows } = await (
+      await connected()
+    ).query<{ version: number }>("select current_setting('server_version_num')::int as version");
+    // Copying files takes half the time of copying pages through the log, which newer servers do by default.
+    const strategy = Number(rows[0]?.version) >= 150_000 ? " strategy file_copy" : "";
+    return ` template "${name}"${strategy}`;
+  });
+  return async () => newPostgres(await template());
+}
+
+async function newPostgres(template: string): Promise<Omit<Place, "content">> {
+  const name = `test_${process.pid}_${(count += 1)}`;
+  await administer(`create database "${name}"${template}`);
+  return { at: urlOf(name), remove: () => administer(`drop database "${name}" with (force)`) };
+}
 
 const sqliteTemplate = once(async () => {
   const folder = mkdtempSync(join(tmpdir(), "amends-template-"));
@@ -84,8 +104,8 @@ const connected = once(async () => {
   return client;
 });
 
-/** Statements that are about databases, on one connection for the whole process. */
-async function administer(statement: string): Promise<void> {
+/** Statements that are about databases and logins, on one connection for the whole process. */
+export async function administer(statement: string): Promise<void> {
   const client = await connected();
   await client.query(statement);
 }

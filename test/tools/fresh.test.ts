@@ -56,6 +56,17 @@ it("a source that changed, came or went makes it anew; a source with the same te
   expect(made).toBe(4);
 });
 
+it("an installed package is no source", async () => {
+  await ensureFresh(copying(), { base });
+  mkdirSync(path.join(base, "src", "deep", "node_modules"), { recursive: true });
+  writeFileSync(path.join(base, "src", "deep", "node_modules", "b.ts"), "b");
+  await ensureFresh(copying(), { base });
+  expect(made).toBe(1);
+  writeFileSync(path.join(base, "src", "deep", "c.ts"), "c");
+  await ensureFresh(copying(), { base });
+  expect(made).toBe(2);
+});
+
 it("a source that changes while it is made is noticed the next time", async () => {
   const plain = copying();
   const overtaken = copying({

@@ -1,6 +1,6 @@
 /** All items that need an operator, with what each needs and the actions that it allows. */
 import type { JSX } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import type { ActionLine, AttentionLine, Page } from "../../../src/console/contract.ts";
 import { ActionButtons } from "../parts/action-buttons.tsx";
 import { Empty, LoadError, Skeleton } from "../parts/empty.tsx";
@@ -32,7 +32,7 @@ export function AttentionPage(): JSX.Element {
   const list = useRef<HTMLUListElement>(null);
   useKeptFocus(list, all);
   const length = pages.more.value ? undefined : all?.length;
-  useEffect(() => {
+  useLayoutEffect(() => {
     recordAttentionList(length);
     return () => recordAttentionList(undefined);
   }, [length]);

@@ -56,6 +56,7 @@ const outcomes: Readonly<Record<ActionLine["outcome"], Look>> = {
 
 const places: Readonly<Record<string, readonly string[]>> = {
   saga: ["sagas"],
+  schedule: ["schedules"],
   entry: ["outbox"],
   flow: ["flows"],
   event: ["outbox"],
@@ -113,7 +114,7 @@ function Actions(): JSX.Element {
       <div class="tools">
         <SearchBox
           label="Search by id"
-          placeholder="Id of a saga, entry, flow, delivery or subscription"
+          placeholder="Id of a saga, schedule, entry, flow, delivery or subscription"
           param="target"
         />
       </div>

@@ -17,6 +17,8 @@ import { OutboxPage } from "./outbox.tsx";
 import { OverviewPage } from "./overview.tsx";
 import { SagaPage } from "./saga.tsx";
 import { SagasPage } from "./sagas.tsx";
+import { SchedulePage } from "./schedule.tsx";
+import { SchedulesPage } from "./schedules.tsx";
 import { SubjectPage } from "./subject.tsx";
 import { SubscriptionPage } from "./subscription.tsx";
 import { WebhooksPage } from "./webhooks.tsx";
@@ -53,6 +55,7 @@ function pageOf(section: string, rest: readonly string[]): JSX.Element | undefin
   const [first, second] = rest;
   if (first === undefined) return listOf(section);
   if (section === "sagas") return <SagaPage key={first} id={first} />;
+  if (section === "schedules") return <SchedulePage key={first} id={first} />;
   if (section === "flows") return <FlowPage key={first} id={first} />;
   if (section === "outbox") return <EntryPage key={first} id={first} />;
   if (section === "erasures") return <SubjectPage key={first} id={first} />;
@@ -71,6 +74,7 @@ function listOf(section: string): JSX.Element | undefined {
   if (section === "overview") return <OverviewPage />;
   if (section === "attention") return <AttentionPage />;
   if (section === "sagas") return <SagasPage />;
+  if (section === "schedules") return <SchedulesPage />;
   if (section === "flows") return <FlowsPage />;
   if (section === "outbox") return <OutboxPage />;
   if (section === "webhooks") return <WebhooksPage tab="deliveries" />;

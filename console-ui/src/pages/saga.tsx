@@ -3,6 +3,8 @@ import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { SagaDetail } from "../../../src/console/contract.ts";
 import { ActionButtons } from "../parts/action-buttons.tsx";
+import { AttributeTags } from "../parts/attribute-tags.tsx";
+import { CallProgress } from "../parts/call-progress.tsx";
 import { CopyId } from "../parts/copy.tsx";
 import { DetailFrame } from "../parts/detail-frame.tsx";
 import { Empty } from "../parts/empty.tsx";
@@ -20,7 +22,7 @@ import { watch } from "../store/live.ts";
 import { useResource } from "../store/resource.ts";
 import { hrefOf } from "../store/route.ts";
 import { showToast } from "../store/toast.ts";
-import { ENDED, lookOf, sagaLooks } from "../store/states.ts";
+import { ENDED, sagaLook } from "../store/states.ts";
 import { formatTimes } from "../store/format.ts";
 
 export function SagaPage({ id }: { readonly id: string }): JSX.Element {
@@ -57,7 +59,7 @@ function Detail({ saga, accept }: Props): JSX.Element {
         from={{ href: hrefOf(["sagas"]), word: "Sagas" }}
         title={
           <span class="title-line">
-            {saga.saga} <State look={lookOf(sagaLooks, saga.status)} />
+            {saga.saga} <State look={sagaLook(saga)} />
           </span>
         }
         actions={
@@ -97,6 +99,7 @@ function Detail({ saga, accept }: Props): JSX.Element {
           <History saga={saga} />
         </div>
         <div class="stack">
+          <CallProgress saga={saga} />
           <section class="card" aria-label="Facts">
             <div class="card-head">
               <h2>Facts</h2>
@@ -113,7 +116,8 @@ function Detail({ saga, accept }: Props): JSX.Element {
 }
 
 /** A worker that has the saga renews its lease; a wait ends at its limit. */
-function nextWord({ owner, waiting }: SagaDetail): string {
+function nextWord({ owner, waiting, isScheduled }: SagaDetail): string {
+  if (isScheduled) return "Scheduled for";
   if (owner !== null) return "Lease ends";
   return waiting !== null && waiting.kind !== "sleep" ? "Waits until" : "Next run";
 }
@@ -123,11 +127,18 @@ function SagaFacts({ saga }: { readonly saga: SagaDetail }): JSX.Element {
   return (
     <Facts
       rows={[
-        ["Started", <Time key="s" at={saga.createdAt} focusable />],
+        [saga.runAt === null ? "Started" : "Recorded", <Time key="s" at={saga.createdAt} focusable />],
+        ...(saga.runAt === null || saga.isScheduled
+          ? []
+          : ([["Scheduled for", <Time key="r" at={saga.runAt} focusable />]] as const)),
         [ended ? "Ended" : "Last change", <Time key="u" at={saga.updatedAt} focusable />],
         [
           ended ? "Took" : "Open for",
-          <Span key="d" from={saga.createdAt} to={ended ? saga.updatedAt : null} />,
+          <Span
+            key="d"
+            from={saga.isScheduled ? saga.createdAt : (saga.runAt ?? saga.createdAt)}
+            to={ended ? saga.updatedAt : null}
+          />,
         ],
         ...(saga.waiting === null ? [] : ([["Waits for", waitWords(saga.waiting)]] as const)),
         ...(ended
@@ -142,6 +153,10 @@ function SagaFacts({ saga }: { readonly saga: SagaDetail }): JSX.Element {
         ...(saga.archivedAt === null
           ? []
           : ([["Archived", <Time key="a" at={saga.archivedAt} focusable />]] as const)),
+        ...(saga.priority > 0 ? ([["Priority", String(saga.priority)]] as const) : []),
+        ...(Object.keys(saga.attributes).length > 0
+          ? ([["Attributes", <AttributeTags key="t" attributes={saga.attributes} />]] as const)
+          : []),
         ["Definition", `version ${saga.version}, revision ${saga.revision}`],
       ]}
     />

@@ -2,6 +2,7 @@
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import type { SagaLine, SagaPage } from "../../../src/console/contract.ts";
+import { AttributeTags, MarkFilters } from "../parts/attribute-tags.tsx";
 import { Chips } from "../parts/chips.tsx";
 import { Empty } from "../parts/empty.tsx";
 import { PageHead } from "../parts/page-head.tsx";
@@ -16,7 +17,7 @@ import { apiPath } from "../store/query.ts";
 import { useCounts } from "../store/counts.ts";
 import { hrefOf, route, setQuery } from "../store/route.ts";
 import { sagaNames } from "../store/session.ts";
-import { ENDED, lookOf, sagaLooks } from "../store/states.ts";
+import { ENDED, sagaLook, sagaLooks } from "../store/states.ts";
 import { formatDuration, formatTimes } from "../store/format.ts";
 
 const idOf = ({ id }: SagaLine): string => id;
@@ -25,24 +26,27 @@ const columns: readonly Column<SagaLine>[] = [
   {
     head: "Saga",
     class: "phone-main",
-    cell: ({ id, saga, archivedAt }) => (
-      <RowLink href={hrefOf(["sagas", id])} note={<code>{id}</code>}>
-        {saga}
-        {archivedAt !== null && (
-          <>
-            {" "}
-            <span class="tag" data-tone="stone">
-              archived
-            </span>
-          </>
-        )}
-      </RowLink>
+    cell: ({ id, saga, attributes, archivedAt }) => (
+      <>
+        <RowLink href={hrefOf(["sagas", id])} note={<code>{id}</code>}>
+          {saga}
+          {archivedAt !== null && (
+            <>
+              {" "}
+              <span class="tag" data-tone="stone">
+                archived
+              </span>
+            </>
+          )}
+        </RowLink>
+        <AttributeTags attributes={attributes} />
+      </>
     ),
   },
   {
     head: "State",
     class: "w-state phone-end",
-    cell: ({ status }) => <State look={lookOf(sagaLooks, status)} />,
+    cell: (saga) => <State look={sagaLook(saga)} />,
   },
   {
     head: "Steps, last error",
@@ -63,14 +67,20 @@ const columns: readonly Column<SagaLine>[] = [
     head: "Took",
     class: "w-num end",
     label: "took",
-    cell: ({ status, createdAt, durationMs, recoveries }) => (
+    cell: ({ status, createdAt, runAt, isScheduled, durationMs, recoveries }) => (
       <span
         class="num nowrap above"
         data-tip={
           recoveries > 0 ? `Recovered after a crash: ${formatTimes(recoveries, "time", "times")}` : undefined
         }
       >
-        {ENDED.has(status) ? formatDuration(durationMs) : <Span from={createdAt} />}
+        {isScheduled ? (
+          <Time at={runAt} planned />
+        ) : ENDED.has(status) ? (
+          formatDuration(durationMs)
+        ) : (
+          <Span from={runAt ?? createdAt} />
+        )}
         {recoveries > 0 && (
           <>
             {" ↻"}
@@ -122,6 +132,7 @@ export function SagasPage(): JSX.Element {
         <RangeFilter />
       </div>
       <Chips label="State" looks={sagaLooks} counts={overview?.sagas.byStatus} />
+      <MarkFilters />
       <div class="card">
         <Table
           caption="Sagas"
@@ -135,13 +146,7 @@ export function SagasPage(): JSX.Element {
                   Search finds the beginning of an id, a part of a name, a state, or a field of the input as{" "}
                   <code>field:value</code>.
                 </p>
-                <button
-                  type="button"
-                  class="btn"
-                  onClick={() =>
-                    setQuery({ q: undefined, status: undefined, name: undefined, range: undefined })
-                  }
-                >
+                <button type="button" class="btn" onClick={() => setQuery(NO_FILTERS)}>
                   Clear filters
                 </button>
               </Empty>
@@ -162,12 +167,23 @@ export function SagasPage(): JSX.Element {
   );
 }
 
+const NO_FILTERS = {
+  q: undefined,
+  status: undefined,
+  name: undefined,
+  range: undefined,
+  attributes: undefined,
+  error: undefined,
+};
+
 function pick(query: ReadonlyMap<string, string>): Readonly<Record<string, string | undefined>> {
   const rangeMs = RANGES.find(([name]) => name === query.get("range"))?.[2];
   return {
     q: query.get("q"),
     name: query.get("name"),
     status: query.get("status"),
+    attributes: query.get("attributes"),
+    error: query.get("error"),
     // Rounded to the minute, so that the query stays the same for a while.
     from:
       rangeMs === undefined

@@ -74,7 +74,7 @@ function ActionForm({ target, action, spec: opened, onDone }: OpenedAction): JSX
         <div class="dialog-body">
           <p class="dialog-target">
             <span class="tag mono">{labelOf(target)}</span>{" "}
-            {target.kind !== "saga" && <span class="mono dim">{target.id}</span>}
+            {target.kind !== "saga" && target.id !== target.name && <span class="mono dim">{target.id}</span>}
           </p>
           {target.reason !== undefined && <p class="dim sentence">{target.reason}.</p>}
           <p>{spec.explain}</p>

@@ -1,6 +1,6 @@
 /** The first items that need attention, on the overview. Its space is kept whether there are any or not. */
 import type { JSX } from "preact";
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 import type { AttentionLine, Page } from "../../../src/console/contract.ts";
 import { recordAttentionList } from "../store/attention-count.ts";
 import { attentionKind, titleOf } from "../store/attention-kinds.ts";
@@ -19,7 +19,7 @@ export function AttentionPreview(): JSX.Element {
   const items = data.value?.items;
   const failure = loadError.value;
   const length = data.value?.next === null ? items?.length : undefined;
-  useEffect(() => {
+  useLayoutEffect(() => {
     recordAttentionList(length);
     return () => recordAttentionList(undefined);
   }, [length]);

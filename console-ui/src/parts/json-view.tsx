@@ -109,6 +109,7 @@ function Nest({ open, close, count, depth, children }: NestProps): JSX.Element {
 }
 
 function ShapeValue({ shape, depth }: { readonly shape: Shape; readonly depth: number }): JSX.Element {
+  if (typeof shape === "number" || typeof shape === "boolean") return <Value value={shape} depth={depth} />;
   if (typeof shape === "string") {
     if (shape === "null") return <span class="json-null">null</span>;
     return (

@@ -4,6 +4,7 @@ import type { SagaDetail, SagaWait } from "../../../src/console/contract.ts";
 import { now } from "../store/clock.ts";
 import { formatAttempts, formatDuration } from "../store/format.ts";
 import { revealedOf } from "../store/reveal.ts";
+import { hrefOf } from "../store/route.ts";
 import { ENDED } from "../store/states.ts";
 import { Icon } from "./icon.tsx";
 import { SecretView } from "./secret-view.tsx";
@@ -75,6 +76,8 @@ function FailureCallout({ saga }: { readonly saga: SagaDetail }): JSX.Element | 
     ({ kind, state }) => kind === "act" && state === "failed",
   )?.step;
   const secret = { kind: "saga", id: saga.id } as const;
+  // Lists find a stalled saga by what is in its way.
+  const listedBy = undoErrors[0]?.label ?? (stalled === null ? error?.label : undefined);
   return (
     <section class="callout" data-tone={tone} aria-label="Error">
       <Icon name={stalled === null ? "undo" : "attention"} />
@@ -108,6 +111,11 @@ function FailureCallout({ saga }: { readonly saga: SagaDetail }): JSX.Element | 
             </li>
           ))}
         </ul>
+        {listedBy !== undefined && (
+          <p>
+            <a href={hrefOf(["sagas"], [["error", listedBy]])}>All sagas with {listedBy}</a>
+          </p>
+        )}
         {[error, ...undoErrors].some((one) => one !== null && hadMessage(one.kind)) && (
           <p class="dim">
             Only labels of errors are stored. To see messages, set <code>keepMessages</code>, or log them in a

@@ -7,7 +7,7 @@ import type { SubscriptionBrief } from "../../../src/console/contract-parts.ts";
 import type { IconName } from "../parts/icon.tsx";
 import type { Topic } from "./live.ts";
 
-export type TargetKind = "saga" | "entry" | "flow" | "subscription" | "delivery";
+export type TargetKind = "saga" | "schedule" | "entry" | "flow" | "subscription" | "delivery";
 
 export interface Target {
   readonly kind: TargetKind;
@@ -161,6 +161,40 @@ const specs: Readonly<Record<`${TargetKind}.${string}`, Spec>> = {
     danger: true,
     reasons: ["The customer asked for it", "Started by mistake"],
   },
+  "schedule.pause": {
+    label: "Pause",
+    icon: "pause",
+    title: "Pause this schedule",
+    explain: "It does not tick until it is resumed. Its open sagas go on.",
+    started: "paused",
+    reasons: ["The other system is under maintenance"],
+  },
+  "schedule.resume": {
+    label: "Resume",
+    icon: "play",
+    title: "Resume this schedule",
+    explain: "It ticks again from now on. Ticks that passed meanwhile are not made up for.",
+    started: "resumed",
+    reasons: BACK,
+  },
+  "schedule.run": {
+    label: "Run now",
+    icon: "play",
+    title: "Run this schedule now",
+    explain: "A worker that has the saga starts it at once. The ticks of the schedule stay as they are.",
+    started: "run asked for",
+    reasons: ["The last tick failed", "The last tick was missed"],
+  },
+  "schedule.remove": {
+    label: "Remove",
+    icon: "cross",
+    title: "Remove this schedule",
+    explain:
+      "It does not tick any more, and the record of its ticks goes with it. Its open sagas go on. An application that puts it at its start brings it back.",
+    started: "removed",
+    danger: true,
+    reasons: ["No longer needed", "Replaced by another schedule"],
+  },
   "entry.requeue": {
     label: "Requeue",
     icon: "retry",
@@ -243,6 +277,7 @@ export function specOf(target: Target, action: string): ActionSpec | undefined {
 
 const paths: Readonly<Record<TargetKind, string>> = {
   saga: "sagas",
+  schedule: "schedules",
   entry: "outbox",
   flow: "flows",
   subscription: "webhooks/subscriptions",
@@ -263,6 +298,7 @@ export function labelOf({ kind, id, name, subscription }: Target): string {
 /** What an action makes out of date. */
 export const touches: Readonly<Record<TargetKind, readonly Topic[]>> = {
   saga: ["sagas", "watched", "attention", "audit", "overview"],
+  schedule: ["schedules", "attention", "audit", "overview"],
   entry: ["outbox", "erasures", "flows", "attention", "audit", "overview"],
   flow: ["flows", "attention", "audit", "overview"],
   subscription: ["webhooks", "attention", "audit", "overview"],

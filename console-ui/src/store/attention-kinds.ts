@@ -113,6 +113,14 @@ const kinds: Readonly<Record<AttentionLine["kind"], AttentionKind>> = {
     target: undefined,
     href: () => hrefOf(["sagas"]),
   },
+  "overdue-schedule": {
+    word: "Overdue schedule",
+    icon: "schedules",
+    needs: () =>
+      "Run a worker that has its saga: the tick starts by itself. Or pause or remove the schedule.",
+    target: "schedule",
+    href: (id) => hrefOf(["schedules", id]),
+  },
   "refused-write": {
     word: "Refused by the database",
     icon: "alert",

@@ -62,6 +62,37 @@ function coarse(ms: number): string {
   return `${Math.floor(ms / 86_400_000)} d`;
 }
 
+/** `Wed 2026-11-18 03:00` in a time zone by its name, or in UTC where this browser does not know it. */
+export function formatInZone(atMs: number, timeZone: string): string {
+  const parts = zoneFormat(timeZone).formatToParts(atMs);
+  const of = (type: string): string => parts.find((part) => part.type === type)?.value ?? "";
+  return `${of("weekday")} ${of("year")}-${of("month")}-${of("day")} ${of("hour")}:${of("minute")}`;
+}
+
+const zones = new Map<string, Intl.DateTimeFormat>();
+
+function zoneFormat(timeZone: string): Intl.DateTimeFormat {
+  const known = zones.get(timeZone);
+  if (known) return known;
+  const shape = {
+    weekday: "short",
+    year: "numeric",
+    month: "2-digit",
+    day: "2-digit",
+    hour: "2-digit",
+    minute: "2-digit",
+    hourCycle: "h23",
+  } as const;
+  let made: Intl.DateTimeFormat;
+  try {
+    made = new Intl.DateTimeFormat("en", { ...shape, timeZone });
+  } catch {
+    made = new Intl.DateTimeFormat("en", { ...shape, timeZone: "UTC" });
+  }
+  zones.set(timeZone, made);
+  return made;
+}
+
 export type Zone = "local" | "utc";
 
 /** `2026-11-16 00:41:07.213` in the reader's time zone or in UTC, without the zone. */

@@ -20,6 +20,7 @@ const revisions = (): Revisions => ({ notices: signal(0), actions: signal(0) });
 
 const topics: Readonly<Record<Topic, Revisions>> = {
   sagas: revisions(),
+  schedules: revisions(),
   outbox: revisions(),
   erasures: revisions(),
   flows: revisions(),

@@ -18,6 +18,7 @@ const sections: readonly Section[] = [
   { name: "attention", word: "Attention", icon: "attention", key: "a" },
   { name: "sagas", word: "Sagas", icon: "sagas", key: "s", group: "Work", part: "sagas" },
   { name: "flows", word: "Event flows", icon: "flows", key: "f", group: "Work", part: "flows" },
+  { name: "schedules", word: "Schedules", icon: "schedules", key: "c", group: "Work", part: "schedules" },
   { name: "outbox", word: "Outbox", icon: "outbox", key: "b", group: "Work", part: "outbox" },
   { name: "webhooks", word: "Webhooks", icon: "webhooks", key: "w", group: "Work", part: "webhooks" },
   { name: "erasures", word: "Erasures", icon: "erasures", key: "e", group: "Records", part: "erasures" },

@@ -1,9 +1,11 @@
 /** Every state that an item can be in: its label, its colour, its icon, and what it means. One table, read everywhere. */
-import type { SagaStatus } from "../../../src/console/contract.ts";
+import type { SagaLine, SagaStatus } from "../../../src/console/contract.ts";
 import type {
   DeliveryStatus,
   FlowStatus,
   OutboxStatus,
+  ScheduleStatus,
+  ScheduleTick,
   SubscriptionStatus,
 } from "../../../src/console/contract-parts.ts";
 import type { IconName } from "../parts/icon.tsx";
@@ -40,6 +42,28 @@ export const sagaLooks: Readonly<Record<SagaStatus, Look>> = {
   PENDING: look("Pending", "stone", "clock", "It waits for a worker, a time or a signal."),
   COMPLETED: look("Completed", "sea", "check", "Every step is done."),
   FAILED: look("Rolled back", "copper", "undo", "FAILED: it failed, and all of its effects were undone."),
+};
+
+const scheduled = look(
+  "Scheduled",
+  "stone",
+  "clock",
+  "It is recorded, and runs at the time that its start named.",
+);
+
+/** A saga that was started for later is PENDING, and no worker may take it yet. */
+export function sagaLook({ status, isScheduled }: Pick<SagaLine, "status" | "isScheduled">): Look {
+  return isScheduled ? scheduled : lookOf(sagaLooks, status);
+}
+export const scheduleLooks: Readonly<Record<ScheduleStatus, Look>> = {
+  active: look("Active", "sea", "check", "Each of its ticks starts a saga."),
+  paused: look("Paused", "stone", "pause", "An operator paused it: it does not tick."),
+};
+
+export const tickLooks: Readonly<Record<ScheduleTick["outcome"], Look>> = {
+  started: look("Started", "sea", "check", "The saga was started; retention has removed it since."),
+  skipped: look("Skipped", "copper", "skip", "The saga of an earlier tick was open."),
+  missed: look("Missed", "rose", "cross", "No worker that has the saga ran at this time."),
 };
 
 export const outboxLooks: Readonly<Record<OutboxStatus, Look>> = {

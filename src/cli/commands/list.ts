@@ -6,12 +6,14 @@ import type {
   ErasureLine,
   FlowLine,
   OutboxLine,
+  ScheduleLine,
   Subscription,
 } from "../../console/contract-parts.ts";
 import { deliveryMachine, subscriptionMachine } from "../../core/delivery/machine.ts";
 import { flowMachine } from "../../core/flow/machine.ts";
 import { outboxMachine } from "../../core/outbox/machine.ts";
 import { sagaMachine } from "../../core/saga/machine.ts";
+import { attributePairs } from "../../core/start/attribute-pairs.ts";
 import { Refusal, SOURCE, withApi, type Api } from "../source/api.ts";
 import { attentionTable } from "../terminal/attention-table.ts";
 import { command, number, text, type Command } from "../program/command.ts";
@@ -21,13 +23,17 @@ import { ink, paint, type Ink } from "../terminal/ink.ts";
 import { nearest } from "../program/nearest.ts";
 import type { Output } from "../terminal/output.ts";
 import { JSON_OUT } from "../program/shared-options.ts";
+import { tickText } from "../terminal/ticks.ts";
 import { ago, entryState, span, state } from "../terminal/words.ts";
 
 interface Filter {
   readonly statuses: readonly string[];
   readonly name: string | undefined;
-  /** Only items that changed at this instant or later. */
-  readonly sinceMs: number | undefined;
+  /** Of sagas: only those that changed at this instant or later, before this one, with these attributes, with this error. */
+  readonly since: string | undefined;
+  readonly until: string | undefined;
+  readonly attributes: string | undefined;
+  readonly error: string | undefined;
 }
 
 interface Listing<Item> {
@@ -36,8 +42,6 @@ interface Listing<Item> {
   readonly query: (filter: Filter) => Readonly<Record<string, string | undefined>>;
   /** For what the API cannot filter by. */
   readonly fits?: (item: Item, filter: Filter) => boolean;
-  /** The instant by which the list is ordered, newest first; undefined if --since does not apply. */
-  readonly changedAt?: (item: Item) => string;
   readonly columns: readonly Column[];
   row(item: Item, nowMs: number): readonly Ink[];
   /** Takes the place of columns and row. */
@@ -51,21 +55,55 @@ const PAGES_MAX = 10;
 const sagas: Listing<SagaLine> = {
   path: "/api/sagas",
   states: sagaMachine.states,
-  changedAt: ({ updatedAt }) => updatedAt,
-  query: ({ statuses, name }) => ({ status: statuses.join(",") || undefined, name }),
+  query: ({ statuses, name, since, until, attributes, error }) => ({
+    status: statuses.join(",") || undefined,
+    name,
+    from: since,
+    to: until,
+    attributes,
+    error,
+  }),
   columns: [
     { title: "STATUS" },
     { title: "NAME", least: 8 },
     { title: "ID" },
     { title: "CHANGED" },
     { title: "TOOK" },
+    { title: "ATTRIBUTES", least: 10 },
+    { title: "LAST ERROR", least: 10 },
   ],
-  row: ({ status, saga, id, updatedAt, durationMs }, nowMs) => [
+  row: ({ status, saga, id, updatedAt, durationMs, isScheduled, runAt, attributes, lastError }, nowMs) => [
     state(status),
     ink`${saga}`,
     ink`${id}`,
     ink`${ago(updatedAt, nowMs)}`,
-    ink`${span(durationMs)}`,
+    isScheduled && runAt !== null ? paint("dim", `runs ${ago(runAt, nowMs)}`) : ink`${span(durationMs)}`,
+    paint("dim", attributePairs(attributes).join(", ")),
+    ink`${lastError ?? ""}`,
+  ],
+};
+
+const schedules: Listing<ScheduleLine> = {
+  path: "/api/schedules",
+  states: ["active", "paused"],
+  query: ({ statuses, name }) => ({ status: statuses.length === 1 ? statuses[0] : undefined, q: name }),
+  columns: [
+    { title: "STATUS" },
+    { title: "NAME" },
+    { title: "CRON" },
+    { title: "TIME ZONE" },
+    { title: "NEXT" },
+    { title: "LAST TICK", least: 12 },
+    { title: "SAGA", least: 8 },
+  ],
+  row: ({ status, id, cron, timezone, next, last, saga, version }, nowMs) => [
+    state(status),
+    ink`${id}`,
+    ink`${cron}`,
+    ink`${timezone}`,
+    ink`${next === null ? "" : ago(next.beginsAt, nowMs)}`,
+    last === null ? paint("dim", "none yet") : tickText(last, nowMs),
+    ink`${saga}@${version}`,
   ],
 };
 
@@ -215,6 +253,7 @@ function isKind(name: string | undefined): boolean {
 
 const LISTINGS: Readonly<Record<string, Listing<never>>> = {
   sagas,
+  schedules,
   outbox,
   deliveries,
   subscriptions,
@@ -227,22 +266,30 @@ export const LISTED: readonly string[] = Object.keys(LISTINGS);
 export const list: Command = command({
   name: "list",
   group: "Look",
-  summary: "Lists sagas, or items of another part, newest first.",
+  summary: "Lists sagas, or items of another part, newest first; schedules by name.",
   args: [{ name: "PART", summary: `${LISTED.join(", ")}. Default: sagas.`, required: false }],
   options: {
     ...SOURCE,
     status: text("A,B", "Only these states."),
     name: text(
       "NAME",
-      "Only this saga, resolver, call, event, subject or kind, or a part of a subscription's URL.",
+      "Only this saga, resolver, call, event, subject or kind, a part of a subscription's URL, or the beginning of a schedule's name.",
     ),
     since: text("TIME", "Only sagas that changed at this time or later, such as 2026-11-17T03:00:00Z."),
+    until: text("TIME", "Only sagas that changed before this time."),
+    attributes: text("A=X,B=Y", "Only sagas with these attributes, such as tenant=acme,tier=2."),
+    error: text("LABEL", "Only sagas that failed or stalled with this error."),
     limit: number("N", "How many at most. Default: 20.", 1, 1_000),
     ...JSON_OUT,
   },
   examples: [
     ["amends list", "the newest sagas"],
     ["amends list sagas --status STALLED,FAILED --limit 50", "those that did not complete"],
+    [
+      "amends list sagas --status STALLED --error RefundsDown --attributes tenant=acme",
+      "those of one tenant with one error",
+    ],
+    ["amends list schedules --status paused", "schedules that do not tick"],
     ["amends list outbox --status abandoned", "abandoned entries"],
     ["amends list subscriptions --status disabled", "endpoints to which nothing is sent"],
     ["amends list erasures --status overdue", "requests of data subjects that are late"],
@@ -254,7 +301,13 @@ export const list: Command = command({
     const part = args[0] ?? "sagas";
     const listing = listingOf(part);
     const statuses = statesOf(listing, options.status);
-    const filter = { statuses, name: options.name, sinceMs: sinceOf(listing, options.since) };
+    const { name, attributes, error } = options;
+    const ofSagas = (["since", "until", "attributes", "error"] as const).find(
+      (key) => options[key] !== undefined,
+    );
+    if (part !== "sagas" && ofSagas !== undefined) throw new UsageError(`--${ofSagas} is for sagas.`, "list");
+    const [since, until] = [instantOf("since", options.since), instantOf("until", options.until)];
+    const filter = { statuses, name, since, until, attributes, error };
     return withApi(options, world, async (api) => {
       const found = await collect(api, part, listing, filter, options.limit ?? 20);
       output.document(found);
@@ -295,13 +348,12 @@ function statesOf({ states }: Listing<never>, given: string | undefined): readon
   });
 }
 
-function sinceOf({ changedAt }: Listing<never>, given: string | undefined): number | undefined {
+function instantOf(option: "since" | "until", given: string | undefined): string | undefined {
   if (given === undefined) return undefined;
-  if (!changedAt) throw new UsageError("--since is for sagas.", "list");
   const ms = Date.parse(given);
-  if (Number.isFinite(ms)) return ms;
+  if (Number.isFinite(ms)) return new Date(ms).toISOString();
   throw new UsageError(
-    `--since ${JSON.stringify(given)} is no time. Write it like 2026-11-17T03:00:00Z.`,
+    `--${option} ${JSON.stringify(given)} is no time. Write it like 2026-11-17T03:00:00Z.`,
     "list",
   );
 }
@@ -309,22 +361,16 @@ function sinceOf({ changedAt }: Listing<never>, given: string | undefined): numb
 async function collect(
   api: Api,
   part: string,
-  { path, query, fits, changedAt }: Listing<never>,
+  { path, query, fits }: Listing<never>,
   filter: Filter,
   limit: number,
 ): Promise<{ readonly items: readonly never[]; readonly more: boolean }> {
   const items: never[] = [];
-  const { sinceMs } = filter;
-  const isOld = (item: never): boolean =>
-    sinceMs !== undefined && changedAt !== undefined && Date.parse(changedAt(item)) < sinceMs;
   let after: string | undefined;
   for (let pages = 0; pages < PAGES_MAX || !fits; pages++) {
     const size = fits ? PAGE : Math.min(PAGE, limit - items.length);
     const page = await readPage(api, part, path, { ...query(filter), limit: size, after });
-    const fresh = page.items.filter((item) => !isOld(item));
-    items.push(...(fits ? fresh.filter((item) => fits(item, filter)) : fresh));
-    // Newest first: everything after an old one is older.
-    if (fresh.length < page.items.length) return { items: items.slice(0, limit), more: false };
+    items.push(...(fits ? page.items.filter((item) => fits(item, filter)) : page.items));
     if (items.length >= limit)
       return { items: items.slice(0, limit), more: items.length > limit || page.next !== null };
     if (page.next === null) return { items, more: false };

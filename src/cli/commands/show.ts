@@ -1,7 +1,14 @@
 /** `amends show ID`: one saga with its timeline, or a flow, an entry, a delivery. */
 import type { Revealed, SagaDetail, SagaWait, Shape, ShapeFields } from "../../console/contract.ts";
-import type { DeliveryDetail, FlowDetail, OutboxLine, Subscription } from "../../console/contract-parts.ts";
+import type {
+  DeliveryDetail,
+  FlowDetail,
+  OutboxLine,
+  ScheduleDetail,
+  Subscription,
+} from "../../console/contract-parts.ts";
 import { sagaMachine } from "../../core/saga/machine.ts";
+import { attributePairs } from "../../core/start/attribute-pairs.ts";
 import { SOURCE, withApi, type Api } from "../source/api.ts";
 import { command, flag, text, type Command } from "../program/command.ts";
 import { UsageError } from "../program/failure.ts";
@@ -9,6 +16,7 @@ import { find, KIND, type Found } from "../source/find.ts";
 import { ink, paint, type Ink } from "../terminal/ink.ts";
 import type { Output } from "../terminal/output.ts";
 import { JSON_OUT } from "../program/shared-options.ts";
+import { nextText, ticksTable } from "../terminal/ticks.ts";
 import { timeline } from "../terminal/timeline.ts";
 import { visibleJson } from "../terminal/visible.ts";
 import { ago, entryState, many, span, state } from "../terminal/words.ts";
@@ -16,10 +24,17 @@ import { ago, entryState, many, span, state } from "../terminal/words.ts";
 export const show: Command = command({
   name: "show",
   group: "Look",
-  summary: "Shows a saga with its timeline, or a flow, an outbox entry or a delivery.",
+  summary:
+    "Shows a saga with its timeline, a schedule with its ticks, or a flow, an outbox entry or a delivery.",
   about:
     "Stored values may be personal data, so only their types are shown. --reveal shows them, and is audited.",
-  args: [{ name: "ID", summary: "The id of a saga, flow, outbox entry or delivery.", required: true }],
+  args: [
+    {
+      name: "ID",
+      summary: "The id of a saga, flow, outbox entry or delivery, or the name of a schedule.",
+      required: true,
+    },
+  ],
   options: {
     ...SOURCE,
     ...KIND,
@@ -29,6 +44,7 @@ export const show: Command = command({
   },
   examples: [
     ["amends show order-1", "its state, its timeline and the allowed actions"],
+    ["amends show nightly-invoices", "a schedule with its next and its last ticks"],
     ["amends show 17 --kind delivery", "a webhook's delivery with its attempts"],
     ['amends show order-1 --reveal --reason "ticket 12"', "with its input and results"],
   ],
@@ -55,6 +71,8 @@ function draw(output: Output, found: Found, nowMs: number): void {
   switch (found.kind) {
     case "saga":
       return drawSaga(output, found.detail, nowMs);
+    case "schedule":
+      return drawSchedule(output, found.detail, nowMs);
     case "flow":
       return drawFlow(output, found.detail, nowMs);
     case "entry":
@@ -77,10 +95,17 @@ function failedStep({ timeline: lines, error }: SagaDetail): string {
 export function drawSaga(output: Output, saga: SagaDetail, nowMs: number): void {
   const isOver = sagaMachine.isTerminal(saga.status);
   output.say(ink`${state(saga.status)}  ${paint("bold", saga.saga)}  ${saga.id}`);
-  fact(output, "began", `${ago(saga.createdAt, nowMs)} (${saga.createdAt})`);
+  fact(output, saga.isScheduled ? "recorded" : "began", `${ago(saga.createdAt, nowMs)} (${saga.createdAt})`);
   if (isOver) fact(output, "took", span(saga.durationMs));
   const progress = isOver ? undefined : progressFact(saga, nowMs);
   if (progress) fact(output, ...progress);
+  for (const { step, action, value, at } of saga.progress) {
+    const of = action === "act" ? step : `undo ${step}`;
+    fact(output, "reported", `${of}: ${shapeText(value.shape)} (${ago(at, nowMs)})`);
+  }
+  if (saga.priority > 0) fact(output, "priority", String(saga.priority));
+  const attributes = attributePairs(saga.attributes);
+  if (attributes.length > 0) fact(output, "attributes", attributes.join(", "));
   if (saga.recoveries > 0) fact(output, "recovered", `${many(saga.recoveries, "time")} after a crash`);
   fact(output, "steps", stepsText(saga));
   fact(output, "input", shapeText(saga.input.shape));
@@ -101,9 +126,10 @@ export function drawSaga(output: Output, saga: SagaDetail, nowMs: number): void 
 
 /** What an open saga waits for: its worker, its signal, event or time, or its next try. */
 function progressFact(
-  { owner, dueAt, waiting }: SagaDetail,
+  { owner, dueAt, waiting, isScheduled }: SagaDetail,
   nowMs: number,
 ): readonly [string, string] | undefined {
+  if (isScheduled && dueAt !== null) return ["scheduled", `${ago(dueAt, nowMs)} (${dueAt})`];
   if (owner !== null) return ["worker", dueAt === null ? owner : `${owner}, ${leaseText(dueAt, nowMs)}`];
   if (waiting !== null) return ["waits for", waitText(waiting, nowMs)];
   return dueAt === null ? undefined : ["due", ago(dueAt, nowMs)];
@@ -134,6 +160,26 @@ function stepsText({ graph, steps }: SagaDetail): string {
     group === null ? names : [`${group} (${names.join(", ")})`],
   );
   return texts.flat().join(" → ");
+}
+
+function drawSchedule(output: Output, schedule: ScheduleDetail, nowMs: number): void {
+  const { id, status, cron, timezone, saga, version, overlap, missed, jitterMs, paused, pendingRun } =
+    schedule;
+  output.say(ink`${state(status)}  ${paint("bold", id)}`);
+  fact(output, "ticks", `${cron} (${timezone})${jitterMs > 0 ? `, up to ${span(jitterMs)} later` : ""}`);
+  fact(output, "starts", `${saga} (version ${version})`);
+  fact(output, "input", shapeText(schedule.input.shape));
+  fact(output, "overlap", overlap);
+  fact(output, "missed", missed);
+  if (paused)
+    fact(output, "paused", `${ago(paused.since, nowMs)} by ${paused.by ?? "unknown"}: ${paused.reason}`);
+  if (pendingRun !== null) fact(output, "run", `${pendingRun} waits for a worker that has the saga`);
+  for (const [index, tick] of schedule.nextTicks.entries())
+    fact(output, index === 0 ? "next" : "", nextText(tick, nowMs));
+  output.say();
+  if (schedule.lastTicks.length > 0) ticksTable(output, schedule);
+  else output.say(ink`  ${paint("dim", "It has not ticked yet.")}`);
+  helps(output, id, schedule.actions);
 }
 
 function drawFlow(output: Output, flow: FlowDetail, nowMs: number): void {
@@ -267,7 +313,7 @@ function quoted(id: string): string {
 
 /** `{ orderId: text, lines: [number] }` */
 function shapeText(shape: Shape): string {
-  if (typeof shape === "string") return shape;
+  if (typeof shape !== "object") return String(shape);
   if (Array.isArray(shape)) return `[${(shape as readonly Shape[]).map(shapeText).join(", ")}]`;
   const fields = Object.entries(shape as ShapeFields).map(([key, value]) =>
     key === "…" ? "…" : `${key}: ${shapeText(value)}`,

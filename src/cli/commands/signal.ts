@@ -60,7 +60,7 @@ function readPayload(given: string): unknown {
 }
 
 function choose(sagas: readonly AnySaga[], name: string): AnySignal {
-  const signals = sagas.flatMap(({ steps }) => steps.flatMap((step) => step.signal ?? []));
+  const signals = sagas.flatMap(({ steps }) => steps.flatMap((step) => step.signals ?? []));
   const found = signals.find((one) => one.name === name);
   if (found) return found;
   const names = [...new Set(signals.map((one) => one.name))];

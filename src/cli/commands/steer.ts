@@ -4,6 +4,7 @@
  * recorded before it is carried out.
  */
 import type { AttentionAction, SagaDetail } from "../../console/contract.ts";
+import type { ScheduleAction } from "../../console/contract-parts.ts";
 import { Refusal, SOURCE, withApi, type Api } from "../source/api.ts";
 import { command, flag, text, type Command, type Options } from "../program/command.ts";
 import { Trouble, UsageError } from "../program/failure.ts";
@@ -13,8 +14,10 @@ import type { Output } from "../terminal/output.ts";
 import { JSON_OUT, NOTE } from "../program/shared-options.ts";
 import { state } from "../terminal/words.ts";
 
+type ActionName = AttentionAction | ScheduleAction;
+
 interface Deed {
-  readonly name: AttentionAction;
+  readonly name: ActionName;
   readonly summary: string;
   readonly about?: string;
   /** The kinds of items that it works on. */
@@ -71,7 +74,7 @@ async function act(api: Api, path: string, body: unknown): Promise<Found["detail
   }
 }
 
-const DONE: Readonly<Record<AttentionAction, string>> = {
+const DONE: Readonly<Record<ActionName, string>> = {
   cancel: "Cancelling",
   retry: "Retrying",
   skip: "Skipped",
@@ -81,10 +84,14 @@ const DONE: Readonly<Record<AttentionAction, string>> = {
   dismiss: "Dismissed",
   enable: "Enabled",
   unsubscribe: "Unsubscribed",
+  pause: "Paused",
+  resume: "Resumed",
+  run: "Asked for",
+  remove: "Removed",
 };
 
 /** Refuses an item of another kind, and names its actions. */
-function refuseOthers({ kind, detail }: Found, name: AttentionAction, on: readonly Kind[]): void {
+function refuseOthers({ kind, detail }: Found, name: ActionName, on: readonly Kind[]): void {
   const allowed: readonly string[] = detail.actions;
   const advice = allowed.map((action) => `amends ${action} ${detail.id}`).join(", or ");
   if (kind === "entry" && allowed.length > 0 && !allowed.includes(name)) {
@@ -111,6 +118,8 @@ function describe(found: Found, detail: Found["detail"]): ReturnType<typeof ink>
     return ink`delivery ${found.detail.id}, as the new delivery ${detail.id}, which is ${state(detail.status)}`;
   if (found.kind === "delivery" && "deadLetter" in detail && detail.deadLetter === "Dismissed")
     return ink`delivery ${detail.id} is not sent again`;
+  if (found.kind === "schedule" && "sagaId" in detail)
+    return ink`saga ${detail.sagaId ?? ""}, which a worker that has ${found.detail.saga} starts`;
   return ink`${found.kind} ${detail.id} is ${state(detail.status)}`;
 }
 
@@ -231,6 +240,44 @@ export const unsubscribe: Command = deed({
   on: ["subscription"],
   id: "The id of a subscription.",
   examples: [['amends unsubscribe 3 --reason "the partner has left"', "nothing more is sent there"]],
+});
+
+export const pause: Command = deed({
+  name: "pause",
+  summary: "Pauses a schedule: it does not tick until it is resumed.",
+  on: ["schedule"],
+  id: "The name of a schedule.",
+  examples: [['amends pause nightly-invoices --reason "the bank is down" --by ann', "its open sagas go on"]],
+});
+
+export const resume: Command = deed({
+  name: "resume",
+  summary: "Resumes a paused schedule from now on.",
+  on: ["schedule"],
+  id: "The name of a schedule.",
+  examples: [
+    ['amends resume nightly-invoices --reason "the bank is back"', "ticks that passed are not made up for"],
+  ],
+});
+
+export const run: Command = deed({
+  name: "run",
+  summary: "Has the saga of a schedule started now, beside its ticks.",
+  on: ["schedule"],
+  id: "The name of a schedule.",
+  examples: [
+    ['amends run nightly-invoices --reason "last night failed"', "a worker that has the saga starts it"],
+  ],
+});
+
+export const remove: Command = deed({
+  name: "remove",
+  summary: "Removes a schedule and the record of its ticks.",
+  on: ["schedule"],
+  id: "The name of a schedule.",
+  examples: [
+    ['amends remove nightly-invoices --reason "replaced by weekly-invoices"', "its open sagas go on"],
+  ],
 });
 
 function readJson(given: string): unknown {

@@ -5,6 +5,7 @@ import { ENTRY } from "../../outbox/rows.ts";
 import { claimSagas } from "../../sagas/journal/queries.ts";
 import { selectPass } from "../../sagas/lost/queries.ts";
 import { selectDue } from "../../sagas/read/figure-queries.ts";
+import { selectDue as selectDueSchedules, selectUntilNext } from "../../schedules/tick-queries.ts";
 import type { Dialect } from "../../storage/database.ts";
 import type { Sql } from "../../storage/sql.ts";
 import { selectDue as selectDueWebhooks } from "../../webhooks/deliver/delivery-queries.ts";
@@ -27,6 +28,8 @@ export function hotStatements(dialect: Dialect): readonly (readonly [name: strin
     ],
     ["due webhooks", selectDueWebhooks(dialect, ["deliveries", "jobs", "results"])],
     ["lease of webhook jobs", leaseJobs(dialect, limit, { leaseMs, owner })],
+    ["due schedules", selectDueSchedules(dialect, ["any@1", "other@1"], limit)],
+    ["next tick", selectUntilNext(dialect, ["any@1", "other@1"])],
     ["scan of the log", selectPass(dialect, "any", limit)],
     ["backlog", selectDue(dialect, limit)],
   ];

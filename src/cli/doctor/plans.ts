@@ -38,4 +38,4 @@ function isLarge(name: string): boolean {
 }
 
 const TABLES =
-  /saga_executions|saga_logs|outbox|saga_state|webhook_(?:delivery_sagas|jobs|attempts|events)|^(?:c|due|s|j|x)$/;
+  /saga_executions|saga_logs|outbox|saga_state|schedules|schedule_ticks|webhook_(?:delivery_sagas|jobs|attempts|events)|^(?:c|due|s|j|x)$/;

@@ -3,7 +3,9 @@ import { dueSagas, openKinds } from "../../sagas/read/figures.ts";
 import { orphanedLines } from "../../sagas/lost/lost.ts";
 import { HEARD_MS, workersOf, type Workers } from "../../operate/workers.ts";
 import { readNowMs } from "../../storage/database-time.ts";
+import { overdueSchedules } from "../../schedules/read/figures.ts";
 import type { Database } from "../../storage/database.ts";
+import { readOldest } from "../../storage/read/selection.ts";
 import type { AmendsConfig } from "../config/config.ts";
 import { ok, warn, wrong, type Finding } from "./finding.ts";
 import { many, span } from "../terminal/words.ts";
@@ -49,6 +51,24 @@ export async function progressOf(
         )
       : ok("progress", waiting);
   return [workersFinding(workers, oldestMs), progress, ...(await strangersOf(db, config))];
+}
+
+const OVERDUE_SHOWN = 20;
+
+/** Schedules whose tick no worker has processed for a time. */
+export async function schedulesOf(db: Database): Promise<Finding> {
+  const found = await readOldest(db, overdueSchedules, OVERDUE_SHOWN + 1);
+  if (found.length === 0) return ok("schedules", "no tick is overdue");
+  const shown = found.slice(0, OVERDUE_SHOWN).map(({ record: { name, saga, version, isServed } }) => {
+    const why = isServed ? "" : `, which no running worker has`;
+    return `${name} (saga ${saga}@${version}${why})`;
+  });
+  const more = found.length > OVERDUE_SHOWN ? " and more" : "";
+  return wrong(
+    "schedules",
+    `ticks that no worker has started: ${shown.join(", ")}${more}`,
+    "Run a worker that has these sagas, put the schedules with a version that workers have, or pause them: amends pause NAME",
+  );
 }
 
 function workersFinding({ running, runMsAgo, seenMsAgo, silentMs = 0 }: Workers, oldestMs: number): Finding {

@@ -15,10 +15,14 @@ import {
   cancel,
   dismiss,
   enable,
+  pause,
+  remove,
   requeue,
   resend,
   resolve,
+  resume,
   retry,
+  run,
   skip,
   unsubscribe,
 } from "../commands/steer.ts";
@@ -48,4 +52,8 @@ export const COMMANDS: readonly Command[] = [
   dismiss,
   enable,
   unsubscribe,
+  pause,
+  resume,
+  run,
+  remove,
 ];

@@ -1,11 +1,17 @@
 /**
- * Finds what an id belongs to: a saga, a run over events, an entry of the outbox, a delivery of a webhook or a
+ * Finds what an id belongs to: a saga, a schedule, a run over events, an entry of the outbox, a delivery of a webhook or a
  * subscription to one. Deliveries and subscriptions are both numbered from 1, and a saga's id may be a number as well.
  * The kinds that the command works on come first, then items that need a person; if several remain, the command refuses
  * to guess.
  */
 import type { SagaDetail } from "../../console/contract.ts";
-import type { DeliveryDetail, FlowDetail, OutboxLine, Subscription } from "../../console/contract-parts.ts";
+import type {
+  DeliveryDetail,
+  FlowDetail,
+  OutboxLine,
+  ScheduleDetail,
+  Subscription,
+} from "../../console/contract-parts.ts";
 import { deadLetterMachine } from "../../core/delivery/machine.ts";
 import { isSerial } from "../../core/delivery/serial.ts";
 import { AmendsError } from "../../core/errors.ts";
@@ -13,12 +19,14 @@ import { flowMachine } from "../../core/flow/machine.ts";
 import { isUuid } from "../../core/flow/sealed.ts";
 import { checkId } from "../../core/identity.ts";
 import { outboxMachine } from "../../core/outbox/machine.ts";
+import { checkScheduleName } from "../../schedules/definition.ts";
 import { Refusal, type Api } from "./api.ts";
 import { text, type TextOption } from "../program/command.ts";
 import { Trouble, UsageError } from "../program/failure.ts";
 
 export type Found =
   | { readonly kind: "saga"; readonly path: string; readonly detail: SagaDetail }
+  | { readonly kind: "schedule"; readonly path: string; readonly detail: ScheduleDetail }
   | { readonly kind: "flow"; readonly path: string; readonly detail: FlowDetail }
   | { readonly kind: "entry"; readonly path: string; readonly detail: OutboxLine }
   | { readonly kind: "delivery"; readonly path: string; readonly detail: DeliveryDetail }
@@ -35,6 +43,7 @@ interface Place {
 
 const PLACES: Readonly<Record<Kind, Place>> = {
   saga: { path: "/api/sagas/", mayBe: () => true, waits: ["STALLED"] },
+  schedule: { path: "/api/schedules/", mayBe: isScheduleName, waits: [] },
   flow: { path: "/api/flows/", mayBe: isUuid, waits: flowMachine.sources("resume") },
   entry: { path: "/api/outbox/", mayBe: isUuid, waits: outboxMachine.sources("requeue") },
   delivery: {
@@ -99,9 +108,17 @@ function ambiguous(id: string, found: readonly Found[]): UsageError {
 function notFound(api: Api, id: string, kind: string | undefined): Trouble {
   return new Trouble(
     "NOT_FOUND",
-    `There is no ${kind ?? "saga, flow, entry, delivery or subscription"} with the id ${JSON.stringify(id)} at ${api.shown}.`,
+    `There is no ${kind ?? "saga, schedule, flow, entry, delivery or subscription"} with the id ${JSON.stringify(id)} at ${api.shown}.`,
     "amends list shows what there is.",
   );
+}
+
+function isScheduleName(id: string): boolean {
+  try {
+    return checkScheduleName(id) === id;
+  } catch {
+    return false;
+  }
 }
 
 /** Invalid ids are refused before any request. */

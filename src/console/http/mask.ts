@@ -10,28 +10,33 @@ const KEYS_SHOWN = 100;
 const NAME = /^[A-Za-z_$][\w$-]{0,63}$/;
 
 export function mask(value: unknown): Masked {
-  return { masked: true, shape: shapeOf(value, 0) };
+  return { masked: true, shape: shapeOf(value, 0, false) };
 }
 
-function shapeOf(value: unknown, depth: number): Shape {
+/** The same with numbers and booleans: they say how far a call has come. */
+export function maskTexts(value: unknown): Masked {
+  return { masked: true, shape: shapeOf(value, 0, true) };
+}
+
+function shapeOf(value: unknown, depth: number, showsNumbers: boolean): Shape {
   if (value === null || value === undefined) return "null";
   switch (typeof value) {
     case "string":
       return "text";
     case "number":
-      return "number";
+      return showsNumbers ? value : "number";
     case "boolean":
-      return "boolean";
+      return showsNumbers ? value : "boolean";
     default:
   }
   if (depth >= DEPTH_SHOWN) return "…";
   if (Array.isArray(value)) {
-    const shown = value.slice(0, ITEMS_SHOWN).map((item) => shapeOf(item, depth + 1));
+    const shown = value.slice(0, ITEMS_SHOWN).map((item) => shapeOf(item, depth + 1, showsNumbers));
     return value.length > ITEMS_SHOWN ? [...shown, "…"] : shown;
   }
   const entries = Object.entries(value);
   const shown = entries.slice(0, KEYS_SHOWN).filter(([key]) => NAME.test(key) && key !== "__proto__");
-  const fields = shown.map(([key, field]) => [key, shapeOf(field, depth + 1)] as const);
+  const fields = shown.map(([key, field]) => [key, shapeOf(field, depth + 1, showsNumbers)] as const);
   const hidden = shown.length < entries.length ? [["…", "…"] as const] : [];
   return Object.fromEntries([...fields, ...hidden]);
 }

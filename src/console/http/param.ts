@@ -1,4 +1,7 @@
 /** One parameter of a route: how it is read, and how the OpenAPI document describes it. */
+import { AmendsError } from "../../core/errors.ts";
+import { parseAttributes } from "../../core/start/attribute-pairs.ts";
+import type { Attributes } from "../../core/start/attributes.ts";
 import type { Json } from "../contract.ts";
 import { badInput } from "./answer.ts";
 
@@ -115,6 +118,26 @@ export function instant(): Param<number | undefined> {
     },
   };
 }
+
+/** Attributes of sagas as pairs: `tenant=acme,tier=2`. */
+export function attributes(): Param<Attributes | undefined> {
+  return {
+    schema: { type: "string", description: "Pairs of names and values, such as tenant=acme,tier=2." },
+    required: false,
+    read: (value, field) => {
+      if (value === undefined || value === "") return undefined;
+      try {
+        return parseAttributes(readText(value, field, PAIRS_MAX), "It");
+      } catch (error) {
+        if (!(error instanceof AmendsError)) throw error;
+        throw badInput(field, "must be pairs such as tenant=acme,tier=2, each name once");
+      }
+    },
+  };
+}
+
+/** Sixteen of the longest pairs. */
+const PAIRS_MAX = 16 * 1_600;
 
 export function bool(): Param<boolean | undefined> {
   return {

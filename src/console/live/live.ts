@@ -13,6 +13,7 @@ import { runSign } from "../../events/read/list.ts";
 import { outboxSign } from "../../outbox/read/figures.ts";
 import { changedSagas, sagaVersions, type SagaVersion } from "../../sagas/read/changes.ts";
 import type { SagaSummary } from "../../sagas/read/summary.ts";
+import { scheduleSign } from "../../schedules/read/figures.ts";
 import { webhookSign } from "../../webhooks/read/list.ts";
 import type { ConsoleContext } from "../context.ts";
 import type { LiveChange, Part } from "../contract.ts";
@@ -54,7 +55,7 @@ export class Live {
   #sinceMs: number | undefined;
   /** The last reported change of each saga, by its instant. */
   #sent = new Map<string, number>();
-  #versions = new Map<string, number>();
+  #versions = new Map<string, string>();
   #attention = "";
   #signs = new Map<string, string>();
 
@@ -125,6 +126,7 @@ export class Live {
       clock: { nowMs: now(dialect) },
       attention: attentionFigures(dialect, CHEAP_KINDS),
       signs: {
+        schedules: scheduleSign(dialect),
         outbox: outboxSign(dialect),
         erasures: trailSign(dialect),
         flows: runSign(dialect),
@@ -161,8 +163,9 @@ export class Live {
   }
 
   #moved(versions: readonly SagaVersion[]): LiveChange["watched"] {
-    const moved = versions.filter(({ id, version }) => this.#versions.get(id) !== version);
-    this.#versions = new Map(versions.map(({ id, version }) => [id, version]));
+    const signOf = ({ version, reported }: SagaVersion): string => `${version} ${reported ?? ""}`;
+    const moved = versions.filter((saga) => this.#versions.get(saga.id) !== signOf(saga));
+    this.#versions = new Map(versions.map((saga) => [saga.id, signOf(saga)]));
     return moved.map(({ id, version }) => ({ id, revision: version }));
   }
 

@@ -7,7 +7,18 @@ import type { SagaDetail, SagaPage } from "../contract.ts";
 import { after } from "../http/page.ts";
 import { whoOf, type ConsoleContext } from "../context.ts";
 import type { Operator } from "../session/operator.ts";
-import { anyJson, instant, integer, limit, needed, oneOf, reason, someOf, text } from "../http/param.ts";
+import {
+  anyJson,
+  attributes,
+  instant,
+  integer,
+  limit,
+  needed,
+  oneOf,
+  reason,
+  someOf,
+  text,
+} from "../http/param.ts";
 import { route, type Route } from "../http/route.ts";
 import { detailOf } from "./detail.ts";
 import { pageOf } from "./page.ts";
@@ -26,6 +37,8 @@ export function sagaRoutes(context: ConsoleContext): readonly Route[] {
         q: text(500),
         name: text(64),
         status: someOf(sagaMachine.states),
+        attributes: attributes(),
+        error: text(255),
         from: instant(),
         to: instant(),
         limit: limit(),
@@ -36,6 +49,8 @@ export function sagaRoutes(context: ConsoleContext): readonly Route[] {
           q: query.q,
           name: query.name,
           statuses: query.status,
+          attributes: query.attributes,
+          error: query.error,
           fromMs: query.from,
           toMs: query.to,
           limit: query.limit,

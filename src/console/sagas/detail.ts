@@ -1,14 +1,17 @@
 /** One saga as the console shows it: values masked, everything else as it is. */
 import type { SagaFailure } from "../../sagas/view/outcome.ts";
 import { runDiagram } from "../../sagas/view/run-diagram.ts";
+import type { CallProgress } from "../../sagas/view/progress.ts";
 import type { SagaView, TimelineEntry, Waiting } from "../../sagas/view/view.ts";
 import type { Json, Revealed, SagaDetail, SagaWait, TimelineLine, Trouble } from "../contract.ts";
-import { mask } from "../http/mask.ts";
+import type { ProgressLine } from "../contract-parts.ts";
+import { mask, maskTexts } from "../http/mask.ts";
 import { graphOf, stepLines } from "./graph.ts";
-import { lastErrorOf, linesOf, recoveriesOf } from "../../sagas/read/run-lines.ts";
+import { lastErrorOf, linesOf, recoveriesOf } from "../../sagas/read/run/lines.ts";
 
 export function detailOf(view: SagaView, archivedAt?: Date): SagaDetail {
   const lines = linesOf(view);
+  const began = view.runAt ?? view.createdAt;
   const results = Object.entries(view.results).map(([step, result]) => [step, mask(result)]);
   return {
     id: view.id,
@@ -16,7 +19,11 @@ export function detailOf(view: SagaView, archivedAt?: Date): SagaDetail {
     status: view.status,
     createdAt: view.createdAt.toISOString(),
     updatedAt: view.updatedAt.toISOString(),
-    durationMs: Math.max(0, view.updatedAt.getTime() - view.createdAt.getTime()),
+    runAt: view.runAt?.toISOString() ?? null,
+    isScheduled: view.isScheduled,
+    attributes: view.attributes,
+    priority: view.priority,
+    durationMs: Math.max(0, view.updatedAt.getTime() - began.getTime()),
     recoveries: recoveriesOf(view.plan, lines),
     steps: stepLines(view),
     lastError: lastErrorOf(view.status, lines) ?? null,
@@ -29,6 +36,7 @@ export function detailOf(view: SagaView, archivedAt?: Date): SagaDetail {
     waiting: view.waiting ? waitOf(view.waiting) : null,
     running: view.running ? { step: view.running.step, since: view.running.since.toISOString() } : null,
     owner: view.owner ?? null,
+    progress: view.progress.map(progressLine),
     error: view.error ? troubleOf(view.error) : null,
     undoErrors: view.undoErrors.map(({ step, kind, label }) => ({ step, kind, label })),
     stalled: view.stalled ?? null,
@@ -48,6 +56,10 @@ function waitOf({ step, kind, for: target, since, until }: Waiting): SagaWait {
     since: since.toISOString(),
     until: until?.toISOString() ?? null,
   };
+}
+
+function progressLine({ step, action, value, at }: CallProgress): ProgressLine {
+  return { step, action, value: maskTexts(value), at: at.toISOString() };
 }
 
 function troubleOf(error: SagaFailure): Trouble {
@@ -72,6 +84,13 @@ function lineOf({ at, name, kind, action, status, note, by, step }: TimelineEntr
 export function revealSaga(view: SagaView): Revealed {
   const asJson = (value: unknown): Json => (value ?? null) as Json;
   return {
-    fields: { input: asJson(view.input), results: asJson(view.results), error: asJson(view.error) },
+    fields: {
+      input: asJson(view.input),
+      results: asJson(view.results),
+      error: asJson(view.error),
+      progress: Object.fromEntries(
+        view.progress.map(({ step, action, value }) => [`${action} ${step}`, asJson(value)]),
+      ),
+    },
   };
 }

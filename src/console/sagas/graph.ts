@@ -3,7 +3,7 @@ import type { PlannedStep } from "../../core/saga/plan.ts";
 import type { SagaView, TimelineEntry } from "../../sagas/view/view.ts";
 import type { Graph, GraphNode, StepLine } from "../contract.ts";
 import { edgesOf, endNode } from "./run-graph.ts";
-import type { RunLine } from "../../sagas/read/run-lines.ts";
+import type { RunLine } from "../../sagas/read/run/lines.ts";
 
 type Seen = Pick<SagaView, "plan" | "timeline" | "status"> & Partial<Pick<SagaView, "error">>;
 type Action = TimelineEntry["action"];

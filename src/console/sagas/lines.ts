@@ -1,8 +1,8 @@
 /** Sagas as lines of a list. */
 import type { SagaStatus } from "../../core/saga/machine.ts";
 import type { Plan } from "../../core/saga/plan.ts";
-import { lastErrorOf, recoveriesOf, type RunLine } from "../../sagas/read/run-lines.ts";
-import { withLogs, type LoggedSaga } from "../../sagas/read/run-log.ts";
+import { lastErrorOf, recoveriesOf, type RunLine } from "../../sagas/read/run/lines.ts";
+import { withLogs, type LoggedSaga } from "../../sagas/read/run/log.ts";
 import type { SagaSummary } from "../../sagas/read/summary.ts";
 import type { Reader } from "../../storage/read/reader.ts";
 import type { SagaLine } from "../contract.ts";
@@ -13,14 +13,17 @@ export async function toLines(reader: Reader, sagas: readonly SagaSummary[]): Pr
 }
 
 function toLine(saga: LoggedSaga): SagaLine {
-  const { id, name, status, plan, log, createdAtMs, updatedAtMs, archivedAtMs } = saga;
+  const { id, name, status, plan, log, createdAtMs, updatedAtMs, archivedAtMs, runAtMs } = saga;
   return {
     id,
     saga: name,
     status,
     createdAt: iso(createdAtMs),
     updatedAt: iso(updatedAtMs),
-    durationMs: Math.max(0, Math.round(updatedAtMs - createdAtMs)),
+    runAt: runAtMs === undefined ? null : iso(runAtMs),
+    isScheduled: saga.isScheduled,
+    attributes: saga.attributes,
+    durationMs: Math.max(0, Math.round(updatedAtMs - (runAtMs ?? createdAtMs))),
     recoveries: log ? recoveriesOf(plan, log) : 0,
     steps: log ? stepLines({ plan, status, timeline: log, error: failureIn(log) }) : ended(plan, status),
     lastError: (log && lastErrorOf(status, log)) ?? null,

@@ -138,6 +138,11 @@ export type ErrorCode =
    */
   | "SAGA_CONCURRENCY"
   /**
+   * The saga cannot be taken back: it has not completed, it has a pivot, or it takes back another saga itself. Cancel a saga that is
+   * under way; make up for one with a pivot by another saga.
+   */
+  | "REVERSE_REFUSED"
+  /**
    * Another saga has this id: of another type, or with another input. Use another id; ids are unique over all
    * sagas.
    */
@@ -151,6 +156,8 @@ export type ErrorCode =
    * that were archived.
    */
   | "SAGA_NOT_FOUND"
+  /** There is no schedule with this name. Check the name; `schedules.list` shows those that exist. */
+  | "SCHEDULE_NOT_FOUND"
   /**
    * The tables of Amends do not exist, or are older than this version. Run `amends migrate` or
    * `amends.migrate()`.

@@ -17,10 +17,10 @@ export type Outcome =
   | { readonly kind: "refused"; readonly label: string; readonly thrown?: unknown }
   | { readonly kind: "trouble"; readonly label: string; readonly thrown?: unknown };
 
-/** The state of the entry. Its attempts include the claim of this call. */
+/** The state of the entry. Its attempts include the claim of this call. A call has no verification. */
 export interface Tried {
   readonly attempts: number;
-  readonly verification: Verification | undefined;
+  readonly verification?: Verification | undefined;
   readonly lastError: string | undefined;
 }
 
@@ -38,17 +38,17 @@ export type Decision =
   | { readonly event: "park"; readonly notBeforeMs: number; readonly waitMs: number }
   | { readonly event: "abandon"; readonly error: string };
 
+const SUCCEED: Decision = { event: "succeed" };
+
 export const STILL_PRESENT = "StillPresent";
 export const EXHAUSTED = "AttemptsExhausted";
 
 export function decide(entry: Tried, outcome: Outcome, policy: Policy): Decision {
   switch (outcome.kind) {
     case "done":
-      return policy.verifies === undefined
-        ? { event: "succeed" }
-        : { event: "verify", verification: policy.verifies };
+      return policy.verifies === undefined ? SUCCEED : { event: "verify", verification: policy.verifies };
     case "absent":
-      return { event: "succeed" };
+      return SUCCEED;
     case "expires":
       return { event: "park", notBeforeMs: outcome.atMs, waitMs: delayMs(policy.backoff, 1) };
     case "present":

@@ -17,8 +17,10 @@ export type ControlName =
   | "$stall" // it waits for a person
   | "$retry" // a person let it go on
   | "$skip" // a person took one step's work over
-  | "$resolve"; // a person ended it
+  | "$resolve" // a person ended it
+  | "$reverse"; // it takes back the saga whose lines stand before this one
 
+/** A call or a wait that begins. `step` is the name in the log: of an item or a round it has a number (part-name.ts). */
 export interface Mark {
   readonly step: string;
   readonly action: Direction;
@@ -45,6 +47,7 @@ export type FailureKind =
   | "unfit" // what was returned cannot be stored
   | "open" // not called: its circuit is open
   | "deadline" // the step's or the saga's time was up
+  | "child" // its child saga failed, and has been undone
   | "cancelled"; // the saga was cancelled
 
 export interface Failure {
@@ -65,6 +68,8 @@ export interface Failure {
   readonly needsPerson?: boolean | undefined;
   /** The step that takes its place: the saga goes on with that one instead of turning back. */
   readonly instead?: string | undefined;
+  /** Of a child saga: the number under which its end arrived. */
+  readonly number?: number | undefined;
 }
 
 export interface ControlDetails {
@@ -78,6 +83,8 @@ export interface ControlDetails {
   readonly as?: "COMPLETED" | "FAILED" | undefined;
   /** Since when the call runs that the saga waits for. */
   readonly sinceMs?: number | undefined;
+  /** A person knows that the pivot did not happen, although it was in doubt. */
+  readonly pivotDidNotHappen?: boolean | undefined;
 }
 
 /** An act begins. */

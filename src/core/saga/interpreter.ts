@@ -4,42 +4,56 @@
  */
 import { delayMs, type RetryPolicy } from "../backoff.ts";
 import type { Direction } from "../identity.ts";
-import type { ControlDetails, Entry, Failure, FailureKind, Mark } from "./entry.ts";
-import { control, started } from "./entry.ts";
-import { membersFrom } from "./group.ts";
+import { control, type ControlDetails, type Entry, type Failure, type FailureKind } from "./entry.ts";
+import { partName } from "./part-name.ts";
+import { currentStep } from "./path.ts";
 import type { PlannedStep } from "./plan.ts";
-import { currentStep } from "./fallback.ts";
-import { evolve } from "./evolve.ts";
-import { start, startNext, type SagaState, type StepState } from "./state.ts";
-import { failedAs } from "./step-state.ts";
-import { canTurn, isUndoDue, mayHaveHappened, undoDue } from "./undoing.ts";
-import { arrivesAs, receivedDetails, type Arrival, type Wait } from "./wait.ts";
+import { nameAt, stateAt, type SagaState, type StepState } from "./state.ts";
+import { endArrivesAs } from "./steps/child.ts";
+import { LIST_BYTES_MAX } from "./steps/each.ts";
+import { membersFrom } from "./steps/group.ts";
+import { openItems, type Items } from "./steps/items.ts";
+import { pauseMs } from "./steps/repeat.ts";
+import { failedAs } from "./steps/state.ts";
+import { arrivalNames, limitOf } from "./steps/wait.ts";
+import { canTurn, mayHaveHappened, runningPlace, undoDue, undoDueAt, type Place } from "./undoing.ts";
 
 export interface ActCommand {
   readonly kind: "act";
   readonly index: number;
+  /** Of a step with a list: the item. */
+  readonly item?: number | undefined;
+  /** Of a step in rounds: the round. */
+  readonly round?: number | undefined;
+  /** The name in the log. */
   readonly step: string;
   readonly attempt: number;
 }
 
+export interface UndoCommand {
+  readonly kind: "undo";
+  readonly index: number;
+  readonly item?: number | undefined;
+  readonly step: string;
+  readonly attempt: number;
+}
+
+/** Nothing is called: the saga rests until its time has come, or until something arrives under one of these names. */
+export interface WaitCommand {
+  readonly kind: "wait";
+  readonly index: number;
+  readonly step: string;
+  /** Whether the act or the undo of the step waits. */
+  readonly action: Direction;
+  /** None: only time ends it. */
+  readonly names: readonly string[];
+  readonly limitMs: number | undefined;
+}
+
 export type Command =
   | ActCommand
-  | { readonly kind: "undo"; readonly index: number; readonly step: string; readonly attempt: number }
-  /** Nothing is called: the saga rests until its time has come. */
-  | {
-      readonly kind: "sleep";
-      readonly index: number;
-      readonly step: string;
-      readonly limitMs: number | undefined;
-    }
-  /** The same, or until something arrives under this name. */
-  | {
-      readonly kind: "wait";
-      readonly index: number;
-      readonly step: string;
-      readonly name: string;
-      readonly limitMs: number | undefined;
-    }
+  | UndoCommand
+  | WaitCommand
   /** All acts of a group that may be called now. Where there are none, those that are being called are waited for. */
   | GroupCommand
   | { readonly kind: "turn"; readonly why: TurnReason }
@@ -54,23 +68,26 @@ export interface GroupCommand {
 export type TurnReason = "cancelled" | "deadline" | "failed";
 
 /** A call of a step's own code. */
-export type CallCommand = Extract<Command, { kind: "act" | "undo" }>;
-
-export type WaitCommand = Extract<Command, { kind: "sleep" | "wait" }>;
+export type CallCommand = ActCommand | UndoCommand;
 
 export interface Facts {
   /** The saga's own deadline has passed, or that of a step between two tries. */
   readonly expired: boolean;
   /** The step whose deadline passed; undefined if it is the saga's own. */
   readonly late?: string | undefined;
-  /** Of a group: the steps whose acts are being called, and those whose next try is not due yet. */
-  readonly calling?: ReadonlySet<number> | undefined;
-  readonly resting?: ReadonlySet<number> | undefined;
+  /** Of a group or a list: the names of what is being called, and whether the next try of a name is not due yet. */
+  readonly calling?: ReadonlySet<string> | undefined;
+  readonly isResting?: ((step: string) => boolean) | undefined;
 }
 
 /** How a call ended, as the engine saw it. */
 export type Outcome =
-  | { readonly kind: "ok"; readonly details: string | null }
+  | {
+      readonly kind: "ok";
+      readonly details: string | null;
+      /** The step goes on: its items are recorded by these details, or its child was started. */
+      readonly goesOn?: readonly string[] | undefined;
+    }
   | {
       readonly kind: "failed";
       readonly failure: Failure;
@@ -83,6 +100,8 @@ export type Outcome =
 
 export interface Decision {
   readonly entry: Entry;
+  /** Lines before it, in the same commit. */
+  readonly before?: readonly Entry[] | undefined;
   /** The same call again after this long; undefined where something else comes next. */
   readonly waitMs?: number | undefined;
 }
@@ -91,23 +110,67 @@ export function next(state: SagaState, facts: Facts): Command {
   switch (state.status) {
     case "PENDING":
     case "RUNNING": {
+      if (state.isReversal) return backward(state);
       const why = turnReason(state, facts);
       // Nothing is undone while an act may still be running.
-      if (why) return facts.calling?.size ? WAIT_FOR_THE_REST : { kind: "turn", why };
-      const index = currentStep(state);
-      const { name, wait, group } = state.plan[index] as PlannedStep;
-      if (wait) return waitCommand(index, name, wait);
-      if (group) return groupCommand(state, facts, index, group.limit);
-      const { act } = state.steps[index] as StepState;
-      // What the step before it may have done is taken back first: it will be neither done nor undone otherwise.
-      if (act === "chosen" && isUndoDue(state, index - 1)) return undoCommand(state, index - 1);
-      return actCommand(state, index);
+      if (why && state.resolved === undefined)
+        return facts.calling?.size ? WAIT_FOR_THE_REST : { kind: "turn", why };
+      return forward(state, facts, currentStep(state));
     }
     case "COMPENSATING":
-      return undoCommand(state, undoDue(state));
+      return backward(state);
     default:
-      return { kind: "end" };
+      return END;
   }
+}
+
+const END: Command = { kind: "end" };
+
+function forward(state: SagaState, facts: Facts, index: number): Command {
+  const { name, wait, group, each, child } = state.plan[index] as PlannedStep;
+  const { act, items } = state.steps[index] as StepState;
+  if (wait) return waitCommand(index, name, arrivalNames(name, wait), limitOf(wait));
+  if (group) return groupCommand(state, facts, index, group.limit);
+  if (each && items && act === "listed") return listCommand(state, facts, index, items, each.limit);
+  if (child !== undefined && act === "waiting") return awaitCommand(state, index, "act");
+  const pause = pauseOf(state, index);
+  if (pause) return pause;
+  // What the step before it may have done is taken back first: it will be neither done nor undone otherwise.
+  const before = act === "chosen" ? undoDueAt(state, index - 1) : undefined;
+  // Nothing is undone beside a call that is known to run, also not one of an earlier step.
+  if (before && runningPlace(state)) return WAIT_FOR_THE_REST;
+  return before ? undoCommand(state, before) : actCommand(state, index);
+}
+
+/** What is undone next. The undo of a child saga waits until that has ended. */
+function backward(state: SagaState): Command {
+  const place = undoDue(state);
+  if (!place) return END;
+  const { undo } = stateAt(state, place.index, place.item);
+  if (undo !== "waiting") return undoCommand(state, place);
+  return awaitCommand(state, place.index, "compensate");
+}
+
+/** Waits for the end of a child saga, or of the one that takes it back. */
+function awaitCommand(state: SagaState, index: number, action: Direction): WaitCommand {
+  const { awaited } = state.steps[index] as StepState;
+  return waitCommand(
+    index,
+    nameAt(state, index, undefined),
+    [endArrivesAs(awaited?.saga ?? "")],
+    undefined,
+    action,
+  );
+}
+
+/** The wait of a step in rounds: before its first round, between two rounds, or to fail after its last one. */
+function pauseOf(state: SagaState, index: number): WaitCommand | undefined {
+  const { name, repeat } = state.plan[index] as PlannedStep;
+  const { act, round = 0 } = state.steps[index] as StepState;
+  const isDelayed = act === "none" && repeat?.delayMs !== undefined;
+  if (!repeat || (act !== "waiting" && !isDelayed)) return undefined;
+  const names = repeat.until ? arrivalNames(name, repeat.until) : [];
+  return waitCommand(index, name, names, pauseMs(repeat, round) ?? 0);
 }
 
 function turnReason(state: SagaState, facts: Facts): TurnReason | undefined {
@@ -116,10 +179,19 @@ function turnReason(state: SagaState, facts: Facts): TurnReason | undefined {
   return state.cancel ? "cancelled" : facts.expired || state.expired ? "deadline" : undefined;
 }
 
-function actCommand(state: SagaState, index: number): ActCommand {
-  const { act, acts } = state.steps[index] as StepState;
+function actCommand(state: SagaState, index: number, item?: number): ActCommand {
+  const { act, acts, round: begun = 0 } = stateAt(state, index, item);
+  if (state.plan[index]?.repeat) return roundCommand(state, index, Math.max(1, begun));
   // An act that has begun in this log line is attempt number `acts`; one that has not will be the next.
-  return { kind: "act", index, step: nameOf(state, index), attempt: act === "begun" ? acts : acts + 1 };
+  const attempt = act === "begun" ? acts : acts + 1;
+  return { kind: "act", index, item, step: nameAt(state, index, item), attempt };
+}
+
+function roundCommand(state: SagaState, index: number, round: number): ActCommand {
+  const { act, acts, round: begun } = state.steps[index] as StepState;
+  const attempt = begun === round ? (act === "begun" ? acts : acts + 1) : 1;
+  const step = partName((state.plan[index] as PlannedStep).name, round);
+  return { kind: "act", index, round, step, attempt };
 }
 
 const WAIT_FOR_THE_REST: GroupCommand = { kind: "group", acts: [] };
@@ -129,26 +201,49 @@ function groupCommand(state: SagaState, facts: Facts, first: number, limit: numb
   const members = membersFrom(state.plan, first);
   const isIn = (index: number, ...acts: StepState["act"][]): boolean =>
     acts.includes((state.steps[index] as StepState).act);
+  const name = (index: number): string => (state.plan[index] as PlannedStep).name;
   const begun = members.filter((index) => isIn(index, "begun"));
-  const due = members.filter((index) => isIn(index, "none", "retry") && !facts.resting?.has(index));
-  const called = begun.filter((index) => !facts.calling?.has(index));
+  const due = members.filter((index) => isIn(index, "none", "retry") && !facts.isResting?.(name(index)));
+  const called = begun.filter((index) => !facts.calling?.has(name(index)));
   const acts = [...called, ...due.slice(0, Math.max(0, limit - begun.length))];
   return { kind: "group", acts: acts.map((index) => actCommand(state, index)) };
 }
 
-function undoCommand(state: SagaState, index: number): Command {
-  const { undos, undo } = state.steps[index] as StepState;
-  return { kind: "undo", index, step: nameOf(state, index), attempt: undo === "begun" ? undos : undos + 1 };
+/** The same for the items of a list. */
+function listCommand(
+  state: SagaState,
+  facts: Facts,
+  index: number,
+  items: Items,
+  limit: number,
+): GroupCommand {
+  const { name: step } = state.plan[index] as PlannedStep;
+  const isCalled = (item: number): boolean => facts.calling?.has(partName(step, item)) === true;
+  const isResting = (item: number): boolean => facts.isResting?.(partName(step, item)) === true;
+  const begun = items.begun === 0 ? [] : openItems(items, ({ act }) => act === "begun", items.begun);
+  const due = openItems(
+    items,
+    ({ act }, item) => act === "none" || (act === "retry" && !isResting(item)),
+    Math.max(0, limit - begun.length),
+  );
+  const acts = [...begun.filter((item) => !isCalled(item)), ...due];
+  return { kind: "group", acts: acts.map((item) => actCommand(state, index, item)) };
 }
 
-function waitCommand(index: number, step: string, wait: Wait): WaitCommand {
-  const { limitMs } = wait;
-  if (wait.kind === "sleep") return { kind: "sleep", index, step, limitMs };
-  return { kind: "wait", index, step, name: arrivesAs(step, wait), limitMs };
+function undoCommand(state: SagaState, { index, item }: Place): UndoCommand {
+  const { undos, undo } = stateAt(state, index, item);
+  const attempt = undo === "begun" ? undos : undos + 1;
+  return { kind: "undo", index, item, step: nameAt(state, index, item), attempt };
 }
 
-function nameOf(state: SagaState, index: number): string {
-  return (state.plan[index] as PlannedStep).name;
+function waitCommand(
+  index: number,
+  step: string,
+  names: readonly string[],
+  limitMs: number | undefined,
+  action: Direction = "act",
+): WaitCommand {
+  return { kind: "wait", index, step, action, names, limitMs };
 }
 
 /** Once the pivot may be under way, cancelling and the saga's deadline come too late. */
@@ -179,15 +274,16 @@ export function actionOf({ kind }: CallCommand): Direction {
 /** What the outcome of a call means: the line to write, and how long to wait where the call is tried again. */
 export function decide(state: SagaState, command: Command, outcome: Outcome, retry: RetryPolicy): Decision {
   if (command.kind !== "act" && command.kind !== "undo") throw new Error(`${command.kind} has no outcome`);
+  if (outcome.kind === "ok") {
+    const { details, goesOn } = outcome;
+    if (isTooMuch(state, command, details))
+      return { entry: lineOf(command, "FAILED", JSON.stringify(TOO_MUCH)) };
+    if (!goesOn) return { entry: lineOf(command, "COMPLETED", details) };
+    const lines = goesOn.map((one) => lineOf(command, "STARTED", one));
+    return { entry: lines.at(-1) as Entry, before: lines.slice(0, -1) };
+  }
   const action = actionOf(command);
-  const line = (status: Entry["status"], details: string | null): Entry => ({
-    step: command.step,
-    action,
-    status,
-    details,
-  });
-  if (outcome.kind === "ok") return { entry: line("COMPLETED", outcome.details) };
-  const before = state.steps[command.index] as StepState;
+  const before = stateAt(state, command.index, command.item);
   const failures = (action === "act" ? before.actFailures : before.undoFailures) + 1;
   const kind = outcome.transient ? "exhausted" : outcome.failure.kind;
   const isRunning = (before.runningSinceMs ?? outcome.failure.runningSinceMs) !== undefined;
@@ -204,59 +300,49 @@ export function decide(state: SagaState, command: Command, outcome: Outcome, ret
     const waitMs = Math.max(delayMs(retry, failures), outcome.askedMs ?? 0);
     const needsPerson = (endless && failures >= retry.attemptMax) || undefined;
     const failure: Failure = { ...outcome.failure, kind: "retry", waitMs, needsPerson };
-    return { entry: line("FAILED", JSON.stringify(failure)), waitMs };
+    return { entry: lineOf(command, "FAILED", JSON.stringify(failure)), waitMs };
   }
-  return { entry: line("FAILED", JSON.stringify({ ...outcome.failure, kind, instead })) };
+  return { entry: lineOf(command, "FAILED", JSON.stringify({ ...outcome.failure, kind, instead })) };
+}
+
+function lineOf(command: CallCommand, status: Entry["status"], details: string | null): Entry {
+  return { step: command.step, action: actionOf(command), status, details };
+}
+
+const TOO_MUCH: Failure = { kind: "unfit", label: "ResultsTooLarge" };
+
+/** The results of a list are stored as long as all of them together are not too long. */
+function isTooMuch(state: SagaState, { index, item }: CallCommand, details: string | null): boolean {
+  const { items } = state.steps[index] as StepState;
+  if (item === undefined || !items) return false;
+  return items.resultBytes + (details?.length ?? 0) > LIST_BYTES_MAX;
 }
 
 /**
- * Calls of a step that had outlived their time have returned, `done` being the line of a success. A saga that waits for
+ * Calls of a step that had outlived their time have returned, `success` being the lines of a success. A saga that waits for
  * them in its stall learns of the success first; any other one must not end with a call that is said to run.
  */
 export function returnLines(
   state: SagaState,
   step: string,
-  done: Entry | undefined,
+  success: readonly Entry[],
   isLast: boolean,
 ): readonly Entry[] {
   const back = isLast ? [control("$return", { step })] : [];
-  const success = done ? [done] : [];
   return state.status === "STALLED" ? [...success, ...back] : [...back, ...success];
 }
 
 /** Does a success of this call still matter, now that the saga has gone on without it? */
-export function isAwaited(state: SagaState, { kind, index }: CallCommand): boolean {
-  const { act, undo } = state.steps[index] as StepState;
-  if (kind === "undo") return undo === "retry" || undo === "failed";
+export function isAwaited(state: SagaState, command: CallCommand): boolean {
+  const { act, undo, round } = stateAt(state, command.index, command.item);
+  if (command.kind === "undo") return undo === "retry" || undo === "failed";
+  if (command.round !== undefined && command.round !== round) return false;
   return act === "retry" || (act === "broken" && state.status === "STALLED");
 }
 
-/** What a wait takes: the first of its name that no other wait has taken. */
-export function arrivalFor(
-  state: SagaState,
-  command: WaitCommand,
-  arrivals: readonly Arrival[],
-): Arrival | undefined {
-  if (command.kind === "sleep") return undefined;
-  const taken = new Set(state.steps.map((step) => step.received));
-  return arrivals.find(({ name, number }) => name === command.name && !taken.has(number));
-}
-
-/** The line that ends a wait with what arrived, as JSON. */
-export function received({ step }: WaitCommand, number: number, value: string | null): Entry {
-  return { step, action: "act", status: "COMPLETED", details: receivedDetails(number, value) };
-}
-
-/** The line that ends a wait whose time is over: a sleep is done; anything else fails, unless it may be done without. */
-export function timeOver(state: SagaState, { step, index, kind }: WaitCommand): Entry {
-  const goesOn = kind === "sleep" || state.plan[index]?.wait?.goesOn === true;
-  if (goesOn) return { step, action: "act", status: "COMPLETED", details: null };
-  const failure: Failure = { kind: "deadline", label: "DeadlinePassed" };
-  return { step, action: "act", status: "FAILED", details: JSON.stringify(failure) };
-}
-
 function forwardOnly(state: SagaState, index: number): boolean {
-  return state.pivot >= 0 && index > state.pivot && state.plan[index]?.pivot !== true;
+  const { pivot, end } = state.plan[index] as PlannedStep;
+  return state.pivot >= 0 && index > state.pivot && !pivot && end === undefined;
 }
 
 /** The line that turns a saga back for another reason than a failed step. */
@@ -264,50 +350,4 @@ export function turnEntry(state: SagaState, why: TurnReason, late?: string): Ent
   const step = state.failure?.step ?? late ?? state.expired?.step ?? state.plan[currentStep(state)]?.name;
   const details: ControlDetails = { ...state.cancel, kind: why, step };
   return control("$turn", details);
-}
-
-/** A line, what must be written together with it, and the state after all of it. */
-export interface Advance {
-  readonly entry: Entry;
-  /** Lines that follow on it, in the same commit: they begin the other acts of a group. */
-  readonly more: readonly Entry[] | undefined;
-  readonly state: SagaState;
-}
-
-/**
- * A line and the state after it. With `go`, the call that follows begins in the same line, so that it needs no
- * line of its own: its STARTED is durable because this line is.
- */
-export function advance(before: SagaState, entry: Entry, facts: Facts, go: boolean): Advance {
-  const state = evolve(before, entry);
-  const command = go ? next(state, facts) : undefined;
-  if (command?.kind === "group") return beginTogether(state, entry, command);
-  // What has begun already, such as an undo that the saga turned back over, is not begun again.
-  const mark = command && needsStart(state, command) ? markOf(command) : undefined;
-  return mark
-    ? { entry: { ...entry, next: mark }, more: undefined, state: startNext(state, before, mark) }
-    : { entry, more: undefined, state };
-}
-
-/** The first of a group begins in the line that came before it, the others in lines of their own beside it. */
-function beginTogether(after: SagaState, entry: Entry, command: GroupCommand): Advance {
-  const [first, ...rest] = command.acts.filter((act) => needsStart(after, act));
-  const mark = first && markOf(first);
-  if (!mark) return { entry, more: undefined, state: after };
-  const more = rest.map(({ step }) => started(step));
-  const state = more.reduce(evolve, start(after, mark));
-  return { entry: { ...entry, next: mark }, more, state };
-}
-
-function markOf(command: Exclude<Command, GroupCommand>): Mark | undefined {
-  if (command.kind === "end" || command.kind === "turn") return undefined;
-  return { step: command.step, action: command.kind === "undo" ? "compensate" : "act" };
-}
-
-/** Must this command's STARTED still be written before its call may be made, or before it counts as waiting? */
-export function needsStart(state: SagaState, command: Exclude<Command, GroupCommand>): boolean {
-  if (command.kind === "act") return (state.steps[command.index] as StepState).act !== "begun";
-  if (command.kind === "undo") return (state.steps[command.index] as StepState).undo !== "begun";
-  if (command.kind === "end" || command.kind === "turn") return false;
-  return (state.steps[command.index] as StepState).act !== "waiting";
 }

@@ -3,8 +3,13 @@
  * against it: a saga never runs other steps than those it began with, and never loses an undo silently.
  */
 import { AmendsError } from "../errors.ts";
-import { groupChange, groupText, readGroup, type Group } from "./group.ts";
-import { readWait, waitText, waitChange, type Wait } from "./wait.ts";
+import { branchChange, branchText, CHOICE, readBranch, type Branch } from "./steps/branch.ts";
+import { childChange, childText, readChild } from "./steps/child.ts";
+import { eachChange, eachText, readEach, type Each } from "./steps/each.ts";
+import { endText, readEnd, type End } from "./steps/end.ts";
+import { groupChange, groupText, readGroup, type Group } from "./steps/group.ts";
+import { readRepeat, repeatChange, repeatText, type Repeat } from "./steps/repeat.ts";
+import { readWait, waitText, waitChange, type Wait } from "./steps/wait.ts";
 
 /** One step of a stored plan. */
 export interface PlannedStep {
@@ -22,6 +27,18 @@ export interface PlannedStep {
   readonly wait?: Wait | undefined;
   /** It acts at the same time as the other steps of this group. */
   readonly group?: Group | undefined;
+  /** It acts once for each item of a list. */
+  readonly each?: Each | undefined;
+  /** It acts in rounds, with a wait between two of them. */
+  readonly repeat?: Repeat | undefined;
+  /** The name of the saga that it starts, and waits for. */
+  readonly child?: string | undefined;
+  /** It chooses between the branches behind it, and does nothing else. */
+  readonly choice?: boolean | undefined;
+  /** It follows the other steps, or their undos: its success is the end of the saga. */
+  readonly end?: End | undefined;
+  /** It runs only if its branch was chosen. */
+  readonly branch?: Branch | undefined;
   /** The fallback: the step right behind it, which takes its place if it fails. */
   readonly fallback?: string | undefined;
   /** The step whose fallback this is. It stands right before, and the fallback is called only if it failed. */
@@ -56,8 +73,8 @@ export const UNRECORDED_PLAN = "?";
 const texts = new WeakMap<Plan, string>();
 
 /**
- * `reserve~ charge~ charge-elsewhere~| approval:approved/60000 ship! mail:&news letter:&news`: short, and readable in a
- * database shell.
+ * `reserve~:*5 large:^ approval:approved/60000@large+ charge~ charge-elsewhere~| ship! mail:&news letter:&news`: short, and
+ * readable in a database shell.
  */
 export function encodePlan(plan: Plan): string {
   let text = texts.get(plan);
@@ -69,29 +86,59 @@ function write(plan: Plan): string {
   return plan
     .map((step) => {
       const signs = FLAGS.map(([flag, sign]) => (step[flag] ? sign : "")).join("");
-      const branch = step.instead === undefined ? "" : FALLBACK;
-      const rest = step.wait ? waitText(step.wait) : step.group ? groupText(step.group) : "";
-      return step.name + signs + branch + rest;
+      const fallback = step.instead === undefined ? "" : FALLBACK;
+      return step.name + signs + fallback + kindText(step) + (step.branch ? branchText(step.branch) : "");
     })
     .join(" ");
 }
+
+/** What kind of step it is: a step is of one kind. */
+function kindText({ wait, group, each, repeat, child, choice, end }: PlannedStep): string {
+  if (wait) return waitText(wait);
+  if (group) return groupText(group);
+  if (each) return eachText(each);
+  if (repeat) return repeatText(repeat);
+  if (child !== undefined) return childText(child);
+  if (end) return endText(end);
+  return choice ? CHOICE : "";
+}
+
+type Kind = Pick<PlannedStep, "wait" | "group" | "each" | "repeat" | "child" | "choice" | "end">;
+
+function readKind(text: string): Kind | "unreadable" {
+  if (text === CHOICE) return { choice: true };
+  const [group, each, repeat, child] = [readGroup(text), readEach(text), readRepeat(text), readChild(text)];
+  if (group) return { group };
+  if (each) return { each };
+  if (repeat) return { repeat };
+  if (child !== undefined) return { child };
+  const end = readEnd(text);
+  if (end) return { end };
+  const wait = readWait(text);
+  if (wait === "unreadable") return wait;
+  return wait ? { wait } : {};
+}
+
+/** The name, the signs, the sign of a fallback, the kind and the branch of a step. */
+const WORD = /^([^~!?=|:/+@]+)([~!?=]*)(\|?)([^@]*)(?:@(.+))?$/;
 
 export function decodePlan(text: string): Plan {
   const steps: PlannedStep[] = [];
   if (text === "" || text === UNRECORDED_PLAN) return steps;
   for (const word of text.split(" ")) {
-    const match = /^([^~!?=|:/+]+)([~!?=]*)(\|?)(.*)$/.exec(word);
-    const group = readGroup(match?.[4] ?? "");
-    const wait = group ? undefined : readWait(match?.[4] ?? "");
-    const isFallback = match?.[3] === FALLBACK;
+    const [, name, signs, fallback, rest, branched] = WORD.exec(word) ?? [];
+    const kind = readKind(rest ?? "");
+    const branch = branched === undefined ? undefined : readBranch(branched);
+    const isFallback = fallback === FALLBACK;
     const before = isFallback ? steps.pop() : undefined;
-    // It stands behind a step that acts, and acts itself; none of the two is in a group.
+    // It stands behind a step that acts, and acts itself; both are plain steps.
     const isMisplaced =
-      isFallback && (!before || before.wait || before.group || before.instead !== undefined || wait || group);
-    if (!match || wait === "unreadable" || isMisplaced)
+      isFallback && (!before || kindText(before) !== "" || before.instead !== undefined || rest !== "");
+    const isStray =
+      branched !== undefined && !steps.some((step) => step.choice && step.name === branch?.choice);
+    if (name === undefined || kind === "unreadable" || isMisplaced || isStray)
       throw new AmendsError("BAD_DEFINITION", `The recorded list of steps cannot be read: ${word}.`);
-    const has = (sign: string): boolean => (match[2] as string).includes(sign);
-    const name = match[1] as string;
+    const has = (sign: string): boolean => (signs as string).includes(sign);
     if (before) steps.push({ ...before, fallback: name });
     steps.push({
       name,
@@ -99,8 +146,8 @@ export function decodePlan(text: string): Plan {
       pivot: has("!"),
       undoOnErr: has("?"),
       atomic: has("="),
-      ...(wait && { wait }),
-      ...(group && { group }),
+      ...kind,
+      ...(branch && { branch }),
       ...(before && { instead: before.name }),
     });
   }
@@ -134,8 +181,26 @@ export function misfit(recorded: Plan, defined: Plan): string | undefined {
         `step ${step.name} ${is === undefined ? `is no longer the fallback of ${was}` : `became the fallback of ${is}`}`,
       );
     }
-    for (const change of [waitChange(step.wait, now.wait), groupChange(step.group, now.group)])
-      if (change !== undefined) differences.push(`step ${step.name} ${change}`);
+    for (const change of changesOf(step, now)) differences.push(`step ${step.name} ${change}`);
   }
   return differences.length > 0 ? differences.join("; ") : undefined;
+}
+
+/** How the kind and the branch of a step differ from the recorded ones, in words. */
+function changesOf(recorded: PlannedStep, now: PlannedStep): readonly string[] {
+  const changes = [
+    waitChange(recorded.wait, now.wait),
+    groupChange(recorded.group, now.group),
+    eachChange(recorded.each, now.each),
+    repeatChange(recorded.repeat, now.repeat),
+    childChange(recorded.child, now.child),
+    choiceChange(recorded.choice === true, now.choice === true),
+    branchChange(recorded.branch, now.branch),
+  ];
+  return changes.filter((change) => change !== undefined);
+}
+
+function choiceChange(recorded: boolean, now: boolean): string | undefined {
+  if (recorded === now) return undefined;
+  return now ? "became a choice" : "is no longer a choice";
 }

@@ -4,12 +4,15 @@
  * known to run.
  */
 import type { ControlDetails } from "./entry.ts";
-import { isPassedOver, currentStep } from "./fallback.ts";
 import { RECORDED } from "./machine.ts";
-import type { PlannedStep } from "./plan.ts";
-import { indexOf, isActing, moved, patch, type SagaState, type StepState } from "./state.ts";
-import { reopened, skippedAct, skippedUndo } from "./step-state.ts";
-import { canTurn, runningStep, undoDue } from "./undoing.ts";
+import { partOf, stepOf } from "./part-name.ts";
+import { currentStep } from "./path.ts";
+import { indexOf, isActing, moved, nameAt, patch, stateAt, type SagaState, type StepState } from "./state.ts";
+import { isPassedOver } from "./steps/fallback.ts";
+import { mapItems, openItems } from "./steps/items.ts";
+import { actMachine } from "./steps/machine.ts";
+import { reopened, skippedAct, skippedUndo, unheard } from "./steps/state.ts";
+import { canTurn, failedUndo, runningPlace, undoDue, type Place } from "./undoing.ts";
 
 type SagaFailure = NonNullable<SagaState["failure"]>;
 
@@ -33,24 +36,46 @@ export function turn(state: SagaState, failure: SagaFailure): SagaState {
 
 /** Ends the saga where nothing is left to do. */
 export function settle(state: SagaState): SagaState {
+  if (state.isReversal) return state.status === "RUNNING" ? settleBack(state, "complete") : state;
   if (state.status === "RUNNING") {
-    if (state.failure !== undefined) return turn(state, state.failure);
+    const isResolved = state.resolved !== undefined;
+    if (state.failure !== undefined && !isResolved) return turn(state, state.failure);
     const isDone = currentStep(state) < 0;
     // A cancel, or a deadline that passed, while the last act ran still holds: the saga turns back.
-    const turns = (state.cancel ?? state.expired) !== undefined && canTurn(state);
+    const turns = (state.cancel ?? state.expired) !== undefined && canTurn(state) && !isResolved;
     return isDone && !turns ? moved(state, "complete") : state;
   }
-  if (state.status !== "COMPENSATING") return state;
-  const running = runningStep(state);
-  if (running >= 0) {
-    const { runningSinceMs } = state.steps[running] as StepState;
-    return stalled(state, { kind: "running", step: state.plan[running]?.name, sinceMs: runningSinceMs });
+  return state.status === "COMPENSATING" ? settleBack(state, "fail") : state;
+}
+
+/** A step with a list is done when all of its items are. */
+export function closeList(state: SagaState, name: string): SagaState {
+  const { act, items } = state.steps[indexOf(state, name)] as StepState;
+  if (act !== "listed" || !items || items.closed < items.list.length) return state;
+  return patch(state, stepOf(name), (step) => ({ ...step, act: actMachine.move(step.act, "succeed") }));
+}
+
+/** A saga that goes back ends once nothing is left to undo. */
+function settleBack(state: SagaState, end: "complete" | "fail"): SagaState {
+  const running = runningPlace(state);
+  if (running) {
+    const { runningSinceMs } = stateAt(state, running.index, running.item);
+    const step = nameAt(state, running.index, running.item);
+    return stalled(state, { kind: "running", step, sinceMs: runningSinceMs });
   }
-  if (undoDue(state) >= 0) return state;
-  const failed = state.steps.findIndex((step) => step.undo === "failed");
-  if (failed < 0) return moved(state, "fail");
-  const step = (state.plan[failed] as PlannedStep).name;
-  return stalled(state, { kind: "undo-failed", label: state.steps[failed]?.undoFailure?.label, step });
+  if (undoDue(state)) return state;
+  const failed = unfinished(state);
+  if (!failed) return moved(state, end);
+  const { undoFailure } = stateAt(state, failed.index, failed.item);
+  const step = nameAt(state, failed.index, failed.item);
+  return stalled(state, { kind: "undo-failed", label: undoFailure?.label, step });
+}
+
+/** The undo that keeps the saga from its end. Where a person has ended it, only what follows the end counts. */
+function unfinished(state: SagaState): Place | undefined {
+  if (state.resolved === undefined) return failedUndo(state);
+  const index = state.plan.findIndex(({ end }) => end === "failed");
+  return state.steps[index]?.undo === "failed" ? { index, item: undefined } : undefined;
 }
 
 function stalled(state: SagaState, stall: ControlDetails): SagaState {
@@ -64,26 +89,67 @@ function stalled(state: SagaState, stall: ControlDetails): SagaState {
 export function unstall(state: SagaState): SagaState {
   const { stall } = state;
   const forward = (): SagaState => settle({ ...moved(state, "begin"), stall: undefined, failure: undefined });
-  if (stall?.kind === "running" && runningStep(state) < 0)
+  if (stall?.kind === "running" && !runningPlace(state))
     return canTurn(state) ? settle({ ...moved(state, "turn"), stall: undefined }) : forward();
-  const isDone =
-    stall?.kind === "forward-only" && state.steps[indexOf(state, stall.step as string)]?.act === "done";
-  return isDone ? forward() : state;
+  if (stall?.kind !== "forward-only" || !goesOn(state, stall.step as string)) return state;
+  // Another act of its group or list has failed as well, and is what a person has to look at now.
+  const other = failedAct(state);
+  return other
+    ? { ...state, stall: { kind: "forward-only", step: nameAt(state, other.index, other.item) } }
+    : forward();
+}
+
+/** The first act that failed for good, and whose place no fallback has. */
+function failedAct(state: SagaState): Place | undefined {
+  const hasFailed = ({ act }: StepState): boolean => act === "broken" || act === "refused";
+  for (const [index, step] of state.steps.entries()) {
+    if (hasFailed(step) && !isPassedOver(state, index)) return { index, item: undefined };
+    const [item] = step.items ? openItems(step.items, hasFailed, 1) : [];
+    if (item !== undefined) return { index, item };
+  }
+  return undefined;
+}
+
+/** The step, or item, that had failed is done after all, or goes on by itself. */
+function goesOn(state: SagaState, name: string): boolean {
+  const { act } = stateAt(state, indexOf(state, name), partOf(name).number);
+  return act === "done" || act === "listed" || act === "waiting";
 }
 
 /** A person lets a stalled saga go on with new tries, and with `skipped` without that step's outstanding work. */
 export function resume(given: SagaState, skipped: ControlDetails | undefined): SagaState {
-  const state = skipped ? skip(given, skipped) : given;
+  const state = skipped ? closeList(skip(given, skipped), skipped.step as string) : given;
   // Going forward again, the failed act is tried anew; going back, how it failed still decides whether it is undone.
-  const steps = state.steps.map((step, index) =>
-    reopened(step, !canTurn(state) && !isPassedOver(state, index)),
-  );
+  const isForward = !canTurn(state) && !state.isReversal;
+  const steps = state.steps.map((step, index) => {
+    const open = reopened(step, isForward && !isPassedOver(state, index));
+    return step.items ? { ...open, items: mapItems(step.items, (item) => reopened(item, isForward)) } : open;
+  });
   const open = { ...state, steps, stall: undefined };
-  if (state.failure !== undefined && canTurn(state)) return settle(moved(open, "turn"));
+  const goesBack = state.resolved === "FAILED" || (state.failure !== undefined && canTurn(state));
+  if (goesBack) return settle(moved(open, "turn"));
   return settle({ ...moved(open, "begin"), failure: undefined });
 }
 
 function skip(state: SagaState, { step: name, result }: ControlDetails): SagaState {
-  const isUndo = state.failure !== undefined && canTurn(state);
+  const isUndo =
+    state.isReversal || state.resolved === "FAILED" || (state.failure !== undefined && canTurn(state));
   return patch(state, name as string, (step) => (isUndo ? skippedUndo(step) : skippedAct(step, result)));
+}
+
+/** A person ends the saga. What follows such an end is still done, unless the person ends it because of that. */
+export function resolve(state: SagaState, as: "COMPLETED" | "FAILED"): SagaState {
+  const end = as === "COMPLETED" ? "completed" : "failed";
+  const hook = state.plan.find((planned) => planned.end === end);
+  const isOver = !hook || state.isReversal || state.stall?.step === hook.name;
+  if (isOver) return { ...moved(state, as === "COMPLETED" ? "complete" : "fail"), stall: undefined };
+  // A call that did not return keeps the saga no longer: the person has decided.
+  const steps = state.steps.map((step) => {
+    const { items } = step;
+    const decided = unheard(step);
+    return items && items.running > 0 ? { ...decided, items: mapItems(items, unheard) } : decided;
+  });
+  const open = { ...state, steps, resolved: as, stall: undefined };
+  if (state.status === "RUNNING") return as === "COMPLETED" ? settle(open) : settle(moved(open, "turn"));
+  return settle(moved(open, as === "COMPLETED" ? "begin" : "turn"));
 }

@@ -17,7 +17,7 @@ import { fitLive } from "./live-schema.ts";
 import { carryOut, checkGuards, checkSubject, type Erased } from "./carry-out.ts";
 import { BEGUN, beginErasure, keepUntil } from "../queries.ts";
 import type { Recorder } from "../recorder.ts";
-import { inSavepoint } from "./savepoint.ts";
+import { inSavepoint } from "../../storage/joins/savepoint.ts";
 import { SECURE_DELETE, setSecureDelete } from "./session-queries.ts";
 
 export interface RequestTools<Tx> {

@@ -12,7 +12,7 @@ import { constant } from "./plan-queries.ts";
 import { readPostgresSchema } from "./schema-postgres.ts";
 import { passesChecks } from "./schema-queries.ts";
 import { readSqliteSchema } from "./schema-sqlite.ts";
-import { inSavepoint } from "./savepoint.ts";
+import { inSavepoint } from "../../storage/joins/savepoint.ts";
 
 export function* fitLive(dialect: Dialect, map: DataMap): Work<Fitted> {
   const read = dialect.name === "postgres" ? readPostgresSchema : readSqliteSchema;

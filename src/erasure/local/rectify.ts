@@ -15,7 +15,7 @@ import { event, prefixed, skippedSteps } from "./events.ts";
 import { fitLive } from "./live-schema.ts";
 import { checkSubject, correct, type RowCounts } from "./carry-out.ts";
 import { beginRectification, BEGUN } from "../queries.ts";
-import { inSavepoint } from "./savepoint.ts";
+import { inSavepoint } from "../../storage/joins/savepoint.ts";
 
 /** The options of a rectification. */
 export interface RectifyOptions {

@@ -3,18 +3,6 @@ import { flag } from "../../storage/column.ts";
 import { raw, type Sql } from "../../storage/sql.ts";
 import { projection, type Projection } from "../../storage/table.ts";
 
-export function savepoint(name: string): Sql {
-  return raw(`savepoint ${name}`);
-}
-
-export function releaseSavepoint(name: string): Sql {
-  return raw(`release savepoint ${name}`);
-}
-
-export function rollbackTo(name: string): Sql {
-  return raw(`rollback to savepoint ${name}`);
-}
-
 /** SQLite: overwrites deleted rows with zeros. Returns the effective setting. */
 export function setSecureDelete(): Sql {
   return raw("pragma secure_delete = on");

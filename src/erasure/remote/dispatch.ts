@@ -1,14 +1,58 @@
 /** Calls a method of a resolver. A hanging call, any thrown value and an invalid result each become an outcome. */
-import type { Outcome } from "../../core/outbox/decide.ts";
+import { decide, type Decision, type Outcome, type Policy } from "../../core/outbox/decide.ts";
 import type { OutboxEntry } from "../../core/outbox/entry.ts";
+import { Attempt } from "../../outbox/attempt.ts";
 import { failureOf } from "../../outbox/outcome.ts";
 import { intercepted } from "../../runtime/call.ts";
+import type { Lease } from "../../runtime/lease.ts";
 import { LOCAL_ONLY } from "./complete.ts";
 import { canErase, canRectify, canVerify, isRetentionOnly, type ResolverRegistry } from "./registry.ts";
 import { ResolverError, type ResolverCall } from "./resolver.ts";
 
+export interface ResolverAttemptOptions {
+  readonly policy: Policy;
+  /** The last attempt has not returned. */
+  readonly noteRunning: () => Promise<void>;
+}
+
+/** One attempt of an entry's call. */
+export class ResolverAttempt extends Attempt {
+  readonly #registry: ResolverRegistry;
+  readonly #entry: OutboxEntry;
+  readonly #options: ResolverAttemptOptions;
+
+  constructor(registry: ResolverRegistry, entry: OutboxEntry, lease: Lease, options: ResolverAttemptOptions) {
+    super(lease);
+    this.#registry = registry;
+    this.#entry = entry;
+    this.#options = options;
+  }
+
+  protected call(): Promise<Outcome> {
+    const { entryId: key, attempts: attempt, subjectId } = this.#entry;
+    const signalOf = (): AbortSignal => this.signal;
+    const call: ResolverCall = {
+      key,
+      attempt,
+      subjectId,
+      get signal() {
+        return signalOf();
+      },
+    };
+    return dispatch(this.#registry, this.#entry, call);
+  }
+
+  protected decide(outcome: Outcome): Decision {
+    return decide(this.#entry, outcome, this.#options.policy);
+  }
+
+  protected noteRunning(): Promise<void> {
+    return this.#options.noteRunning();
+  }
+}
+
 /** Never rejects. */
-export async function dispatch(
+async function dispatch(
   registry: ResolverRegistry,
   entry: OutboxEntry,
   call: ResolverCall,

@@ -10,7 +10,7 @@ import { isTransactional, type AnySink, type AuditSink } from "../../audit/sink.
 import { positiveMs, type Duration } from "../../core/duration.ts";
 import { AmendsError, errorLabel } from "../../core/errors.ts";
 import { refuseArguments, refuseUnknown } from "../../core/options.ts";
-import { decide, decideBefore, type Decision, type Outcome, type Policy } from "../../core/outbox/decide.ts";
+import { decideBefore, type Decision, type Outcome, type Policy } from "../../core/outbox/decide.ts";
 import type { OutboxEntry } from "../../core/outbox/entry.ts";
 import { within } from "../../storage/clock.ts";
 import type { LeasePool } from "../../runtime/lease-pool.ts";
@@ -20,11 +20,11 @@ import { readTraceparent } from "../../runtime/trace.ts";
 import { tryHook } from "../../runtime/hook.ts";
 import { abandonedSignal, type AbandonedHook } from "./abandoned.ts";
 import { eventsOf, keyed } from "./announce.ts";
-import { Attempt } from "../../outbox/attempt.ts";
+import type { Decided } from "../../outbox/attempt.ts";
 import { policyOf, type BackoffPolicy, type BackoffSettings } from "../../outbox/backoff-policy.ts";
 import { completionOf, LOCAL_ONLY } from "./complete.ts";
 import { labelOf, reportFailure } from "../../outbox/outcome.ts";
-import { dispatch } from "./dispatch.ts";
+import { ResolverAttempt } from "./dispatch.ts";
 import { entryPool, runBatch, type ClaimedEntry, type PoolContext } from "../../outbox/entry-pool.ts";
 import type { Outbox } from "./outbox.ts";
 import { canVerify, type ResolverRegistry } from "./registry.ts";
@@ -161,22 +161,13 @@ export class SagaRunner {
   }
 
   /** Undefined if the call was interrupted: it has no outcome. */
-  async #call(entry: OutboxEntry, lease: Lease): ReturnType<Attempt["decided"]> {
+  #call(entry: OutboxEntry, lease: Lease): Promise<Decided | undefined> {
     const { clock, graceMs } = this.#host;
-    const attempt = new Attempt({ clock, lease, timeoutMs: this.#timeoutMs, graceMs });
-    const call = {
-      key: entry.entryId,
-      attempt: entry.attempts,
-      subjectId: entry.subjectId,
-      get signal(): AbortSignal {
-        return attempt.signal;
-      },
-    };
-    return attempt.decided(
-      () => dispatch(this.#registry, entry, call),
-      (outcome) => decide(entry, outcome, this.#policyFor(entry)),
-      () => this.#outbox.writer.noteRunning(entry),
-    );
+    const attempt = new ResolverAttempt(this.#registry, entry, lease, {
+      policy: this.#policyFor(entry),
+      noteRunning: () => this.#outbox.writer.noteRunning(entry),
+    });
+    return attempt.decided({ clock, timeoutMs: this.#timeoutMs, graceMs });
   }
 
   #policyFor(entry: OutboxEntry): Policy {

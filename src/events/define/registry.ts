@@ -82,7 +82,8 @@ export class SagaRegistry {
 
   /** @internal From now on events go to the sagas of this definition that wait for them. */
   addWaits({ steps }: AnySaga): void {
-    for (const { interest } of steps) if (interest) this.#addWait(interest.event, interest.field);
+    for (const { interests = [] } of steps)
+      for (const { event, field } of interests) this.#addWait(event, field);
     this.#refuseSameIds();
   }
 

@@ -9,7 +9,7 @@ import type { Clock } from "../../storage/clock.ts";
 import type { Lease } from "../../runtime/lease.ts";
 import type { PartContext } from "../../runtime/part.ts";
 import { Call, intercepted } from "../../runtime/call.ts";
-import type { StopReason } from "../../runtime/stoppable.ts";
+import type { Stoppable, StopReason } from "../../runtime/stoppable.ts";
 import { reportFailedTry, type FailedTry } from "../../runtime/failed-tries.ts";
 import type { Delivery, RunRecord } from "./outcome.ts";
 import { valueOf, type EventValue } from "../define/event.ts";
@@ -98,7 +98,7 @@ export function callHandler(tools: CallTools, request: Request, tx: unknown): Pr
   const { timeoutMs } = handler;
   const dueAtMs = role.kind === "act" ? run?.dueAtMs : undefined;
   const deadlineMs = dueAtMs === undefined ? undefined : Math.max(0, dueAtMs - clock.monotonicMs());
-  const call = Call.under(lease);
+  const call = Call.under<Called>(lease);
   const answered = answerOf(tools, request, tx, call);
   return call.within({ clock, graceMs, timeoutMs, deadlineMs }, answered, (late) => ({
     ...failed(tools, request, undefined, call.stopReason),
@@ -106,7 +106,7 @@ export function callHandler(tools: CallTools, request: Request, tx: unknown): Pr
   }));
 }
 
-async function answerOf(tools: CallTools, request: Request, tx: unknown, call: Call): Promise<Called> {
+async function answerOf(tools: CallTools, request: Request, tx: unknown, call: Stoppable): Promise<Called> {
   const { handler, event, run, role } = request;
   const extras: EventValue[] = [];
   const context = contextOf(tools, request, tx, call, extras);
@@ -145,7 +145,7 @@ function contextOf(
   { runSaga }: CallTools,
   { delivery, handler }: Request,
   tx: unknown,
-  call: Call,
+  call: Stoppable,
   extras: EventValue[],
 ): HandlerContext<unknown> & { readonly [RUN_SAGA]: RunSaga } {
   return {

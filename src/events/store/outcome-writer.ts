@@ -38,6 +38,8 @@ export interface WriteAnswer {
   readonly hasMore: boolean;
 }
 
+type Answers = readonly (WriteAnswer | undefined)[];
+
 const NOT_WRITTEN: WriteAnswer = { isWritten: false, claimed: new Map(), hasMore: false };
 
 export interface WriteTools {
@@ -59,7 +61,7 @@ export async function writeTogether(
     optimistic: dialect.pick({
       postgres: async () => {
         const written = await write(tools, contents, "optimistic");
-        return group.map((item) => written.get(item) ?? NOT_WRITTEN);
+        return written.map((answer) => answer ?? NOT_WRITTEN);
       },
       sqlite: undefined,
     }),
@@ -76,7 +78,8 @@ export async function writeTogether(
 /** Writes in an open transaction. If the answer says that nothing is written, the caller must roll back. */
 export async function writeInside(tools: WriteTools, item: WriteItem): Promise<WriteAnswer> {
   try {
-    return (await write(tools, contentsOf([item]), "checked")).get(item) ?? NOT_WRITTEN;
+    const [answer = NOT_WRITTEN] = await write(tools, contentsOf([item]), "checked");
+    return answer;
   } catch (error) {
     // The run changed concurrently: the decision is outdated.
     if (isRefusal(tools.dialect, error)) return NOT_WRITTEN;
@@ -164,12 +167,12 @@ async function writeChecked(tools: WriteTools, contents: Sorted): ReturnType<typ
   }
 }
 
-/** Answers for the items that were written. */
+/** Answers in the order of the items; undefined for one that was not written. */
 async function write(
   { dialect, leaseMs, execute }: WriteTools,
   contents: Sorted,
   mode: WriteMode,
-): Promise<ReadonlyMap<WriteItem, WriteAnswer>> {
+): Promise<Answers> {
   const { items, claims } = contents;
   const statements = writeStatements(dialect, contents, leaseMs, mode);
   const results = statements.length === 0 ? [] : await execute(statements);
@@ -186,7 +189,8 @@ async function write(
   }
   const isWritten = ({ outcome }: WriteItem): boolean =>
     isAll || !outcome || settled.has(nameOf(outcome.delivery));
-  return answered(items.filter(isWritten), claims, times, hasMore);
+  const answer = answerOf(claims, times, hasMore);
+  return items.map((item) => (isWritten(item) ? answer : undefined));
 }
 
 /** Outcomes that an earlier commit with a lost answer has written, and the rows that it inserted as claimed. */
@@ -194,30 +198,31 @@ async function findWritten(
   { dialect, execute }: WriteTools,
   { claims }: Sorted,
   missing: readonly WriteItem[],
-): Promise<ReadonlyMap<WriteItem, WriteAnswer>> {
+): Promise<Answers> {
   const outcomes = missing.flatMap(({ outcome }) => outcome ?? []);
   const [found = []] = await execute([findSettled(dialect, outcomes)]);
   const settled = new Set(found.map((row) => nameOf(DELIVERY_CLAIM.read(row))));
-  const written = missing.filter(({ outcome }) => outcome && settled.has(nameOf(outcome.delivery)));
-  const wanted = written.flatMap(({ out }) => out.rows.filter((row) => claims.has(row)));
+  const isWritten = ({ outcome }: WriteItem): boolean =>
+    outcome !== undefined && settled.has(nameOf(outcome.delivery));
+  const wanted = missing.filter(isWritten).flatMap(({ out }) => out.rows.filter((row) => claims.has(row)));
   const [rows = []] = wanted.length > 0 ? await execute([findClaimed(dialect, wanted)]) : [];
   const times = new Map(rows.map((row) => CLAIMED_ROW.read(row)).map(({ id, timeMs }) => [id, timeMs]));
-  return answered(written, claims, times, false);
+  const answer = answerOf(claims, times, false);
+  return missing.map((item) => (isWritten(item) ? answer : undefined));
 }
 
-function answered(
-  items: readonly WriteItem[],
+/** The answer for each item that is written. */
+function answerOf(
   claims: ReadonlySet<NewDelivery>,
   times: ReadonlyMap<string, number>,
   hasMore: boolean,
-): ReadonlyMap<WriteItem, WriteAnswer> {
+): WriteAnswer {
   const claimed = new Map<NewDelivery, number>();
   for (const row of claims) {
     const timeMs = times.get(row.id);
     if (timeMs !== undefined) claimed.set(row, timeMs);
   }
-  const answer = { isWritten: true, claimed, hasMore };
-  return new Map(items.map((item) => [item, answer]));
+  return { isWritten: true, claimed, hasMore };
 }
 
 /** The key of a claim: a lost claim and the valid one may be in one group, and only the valid one is settled. */

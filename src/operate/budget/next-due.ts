@@ -2,6 +2,7 @@
 import { nextDeadline } from "../../events/store/run-queries.ts";
 import { nextEntryDue } from "../../outbox/read/figure-queries.ts";
 import { nextSagaDue } from "../../sagas/read/figure-queries.ts";
+import { nextTickDue } from "../../schedules/read/queries.ts";
 import { readFigures, type Figure } from "../../storage/read/figures.ts";
 import type { Reader } from "../../storage/read/reader.ts";
 import type { Sql } from "../../storage/sql.ts";
@@ -15,6 +16,7 @@ export async function nextDueMs(reader: Reader): Promise<number | undefined> {
     outbox: at(nextEntryDue(dialect)),
     runs: at(nextDeadline(dialect)),
     webhooks: at(nextWebhookDue(dialect)),
+    schedules: at(nextTickDue(dialect)),
   });
   const nextMs = Math.min(...Object.values(found));
   return Number.isFinite(nextMs) ? nextMs : undefined;

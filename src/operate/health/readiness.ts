@@ -6,7 +6,7 @@
 import { within } from "../../storage/clock.ts";
 import type { Database } from "../../storage/database.ts";
 import { isWritable } from "../../storage/read/writable.ts";
-import type { WorkerHealth } from "../../runtime/loop.ts";
+import type { WorkerHealth } from "../../runtime/polling/loop.ts";
 import { dueAges } from "./backlog.ts";
 import { workersOf } from "../workers.ts";
 

@@ -11,15 +11,13 @@ import {
   OUTBOX_RETRY,
   readRetry,
   type RetryOptions,
-  type RetryPolicy,
 } from "../../core/backoff.ts";
 import { positiveMs, type Duration } from "../../core/duration.ts";
 import { AmendsError } from "../../core/errors.ts";
 import { checkUuid } from "../../core/identity.ts";
 import { checkNote, type OperatorNote } from "../../core/operator-note.ts";
 import { givenTransaction, refuseArguments, refuseUnknown } from "../../core/options.ts";
-import { decide, decideBefore, type Decision, type Outcome } from "../../core/outbox/decide.ts";
-import { isErr } from "../../core/result.ts";
+import { decideBefore, type Decision, type Outcome } from "../../core/outbox/decide.ts";
 import type { Session } from "../../storage/database.ts";
 import { atOnce, joinNow } from "../../storage/joins/at-once.ts";
 import { perform, performNow } from "../../storage/joins/work.ts";
@@ -30,20 +28,21 @@ import type { LeasePool } from "../../runtime/lease-pool.ts";
 import type { Lease } from "../../runtime/lease.ts";
 import { COMMIT_SOON_MS, type Duty } from "../../runtime/duty.ts";
 import { retryLimitsOf, type PartContext } from "../../runtime/part.ts";
-import { readTraceparent } from "../../runtime/trace.ts";
+import { readTraceparent, untraced } from "../../runtime/trace.ts";
 import { tryHook } from "../../runtime/hook.ts";
-import { intercepted } from "../../runtime/call.ts";
-import { Attempt } from "../attempt.ts";
+import type { Decided } from "../attempt.ts";
 import { OutboxWriter } from "../outcome-writer.ts";
-import { encodeInput, type CallContext, type CallDefinition } from "./definition.ts";
+import { CallAttempt, KnownCall } from "./attempt.ts";
+import { encodeInput, type CallDefinition } from "./definition.ts";
 import { toCall, type CallEntry } from "./entry.ts";
 import { readCall, writeCall, type EnqueueOptions, type QueuedCall } from "./enqueue.ts";
-import { failureOf, labelOf, reportFailure, withMessage } from "../outcome.ts";
+import { labelOf, reportFailure, withMessage } from "../outcome.ts";
 import { entryPool, runBatch, type ClaimedEntry } from "../entry-pool.ts";
 import { checkLimit, ENTRY_PLACE, type PageOptions } from "../read/entry-page.ts";
 import { abandonedRows } from "../read/list-queries.ts";
 import { requeueCalls } from "../requeue.ts";
-import { CALL, type CallRow } from "../rows.ts";
+import type { Settlement } from "../settle.ts";
+import { CALL, CLAIMED_CALL, type ClaimedCall } from "../rows.ts";
 
 /** The option `calls` of `new Amends`, with settings. */
 export interface CallsOptions {
@@ -81,12 +80,6 @@ export interface CallPage {
   readonly next: string | undefined;
 }
 
-/** A call with its retry schedule. */
-interface KnownCall {
-  readonly definition: CallDefinition;
-  readonly retry: RetryPolicy;
-}
-
 const OPTIONS = ["define", "retry", "lease", "batchSize", "onAbandoned"];
 
 /** Durable calls: `amends.calls`. */
@@ -94,10 +87,9 @@ export class Calls<Tx = unknown> {
   readonly #host: PartContext<Tx>;
   readonly #writer: OutboxWriter;
   readonly #known: ReadonlyMap<string, KnownCall>;
-  readonly #leaseMs: number;
   readonly #batchSize: number;
   readonly #onAbandoned: CallsOptions["onAbandoned"];
-  readonly #pool: LeasePool<ClaimedEntry<CallRow>>;
+  readonly #pool: LeasePool<ClaimedEntry<ClaimedCall>>;
   readonly #retryLimits: RetryLimits;
 
   constructor(context: PartContext<Tx>, given: CallsOptions | readonly CallDefinition[]) {
@@ -108,19 +100,19 @@ export class Calls<Tx = unknown> {
       throw new AmendsError("BAD_OPTION", "calls.batchSize must be a whole number, 1 or more.");
     this.#host = context;
     this.#writer = new OutboxWriter(context);
-    this.#known = knownCalls(options);
-    this.#leaseMs = checkLease(positiveMs(options.lease ?? DEFAULT_LEASE_MS, "calls.lease"), "calls.lease");
+    const leaseMs = checkLease(positiveMs(options.lease ?? DEFAULT_LEASE_MS, "calls.lease"), "calls.lease");
+    this.#known = knownCalls(options, context, leaseMs, (entry) => this.#writer.noteRunning(entry));
     this.#batchSize = batchSize;
     this.#onAbandoned = options.onAbandoned;
     this.#retryLimits = retryLimitsOf(context, "calls");
     this.#pool = entryPool({
       name: "calls",
       kind: "call",
-      table: CALL,
+      table: CLAIMED_CALL,
       lanes: { names: () => [...this.#known.keys()], of: (row) => row.name },
       host: context,
       writer: this.#writer,
-      leaseMs: this.#leaseMs,
+      leaseMs,
       run: (row, lease) => this.#run(row, lease),
     });
   }
@@ -216,55 +208,46 @@ export class Calls<Tx = unknown> {
     return done;
   }
 
-  async #run(row: CallRow, lease: Lease): Promise<void> {
-    const entry = toCall(row);
+  async #run(entry: ClaimedCall, lease: Lease): Promise<void> {
     const known = this.#known.get(entry.name) as KnownCall;
-    const before = decideBefore(entry, known.retry);
-    if (before) return this.#conclude(entry, lease, before);
-    const ended = await this.#host.tracer.run(
+    const before = decideBefore(entry, known.policy);
+    const ended = before ? { outcome: undefined, decision: before } : await this.#call(known, entry, lease);
+    if (!ended) return;
+    const { outcome, decision } = ended;
+    if (outcome && "label" in outcome) this.#report(entry, outcome, decision);
+    const stored = this.#host.keepMessages ? withMessage(decision, outcome) : decision;
+    const settled = await this.#writer.settle(settlementOf(entry, stored));
+    if (settled === "lost") return lease.stop("lost");
+    if (decision.event === "fail") this.#pool.dueIn(decision.waitMs);
+    if (decision.event === "abandon") await this.#abandoned(entry, decision.error);
+  }
+
+  #call(known: KnownCall, entry: ClaimedCall, lease: Lease): Promise<Decided | undefined> {
+    const { tracer } = this.#host;
+    const attempt = new CallAttempt(known, entry, lease);
+    return tracer === untraced ? attempt.decided(known.limits) : this.#traced(known, entry, attempt);
+  }
+
+  #traced(known: KnownCall, entry: ClaimedCall, attempt: CallAttempt): Promise<Decided | undefined> {
+    return this.#host.tracer.run(
       () => ({
         name: `call ${entry.name}`,
         kind: "consumer",
         labels: { "amends.call": entry.name },
         attributes: { "amends.entry_id": entry.entryId, "amends.attempt": entry.attempts },
-        parent: readTraceparent(row.traceparent),
+        parent: readTraceparent(entry.traceparent),
       }),
-      () => this.#call(known, entry, lease),
+      () => attempt.decided(known.limits),
       (one) => labelOf(one?.outcome),
     );
-    if (!ended) return;
-    const { outcome, decision } = ended;
-    reportFailure(
-      (fields, message) => this.#host.warn(fields, message),
-      "call",
-      entry.name,
-      entry,
-      outcome,
-      decision,
-    );
-    return this.#conclude(entry, lease, decision, this.#host.keepMessages ? outcome : undefined);
   }
 
-  #call({ definition, retry }: KnownCall, entry: CallEntry, lease: Lease): ReturnType<Attempt["decided"]> {
-    const { clock, graceMs, errorCodes } = this.#host;
-    const timeoutMs = definition.timeoutMs ?? this.#leaseMs;
-    const attempt = new Attempt({ clock, lease, timeoutMs, graceMs });
-    const policy = { attemptMax: retry.attemptMax, backoff: retry, verifies: undefined };
-    return attempt.decided(
-      () => answer(definition, entry, attempt, errorCodes),
-      (outcome) => decide(entry, outcome, policy),
-      () => this.#writer.noteRunning(entry),
-    );
+  #report(entry: ClaimedCall, outcome: Outcome, decision: Decision): void {
+    const warn: PartContext["warn"] = (fields, message) => this.#host.warn(fields, message);
+    reportFailure(warn, "call", entry.name, entry, outcome, decision);
   }
 
-  /** With `telling`, the error message is stored beside the label. */
-  async #conclude(entry: CallEntry, lease: Lease, decision: Decision, telling?: Outcome): Promise<void> {
-    const { entryId, token, name, attempts } = entry;
-    const stored = withMessage(decision, telling);
-    if ((await this.#writer.settle({ entryId, token, ...stored })) === "lost") return lease.stop("lost");
-    if (decision.event === "fail") this.#pool.dueIn(decision.waitMs);
-    if (decision.event !== "abandon") return;
-    const { error } = decision;
+  async #abandoned({ entryId, name, attempts }: ClaimedCall, error: string): Promise<void> {
     this.#host.warn({ entryId, call: name, error }, "amends: a call was abandoned and needs a person");
     const hook = this.#onAbandoned;
     if (!hook) return;
@@ -278,6 +261,11 @@ const ABANDONED: Source<CallEntry> = sourceOf(
   (row) => toCall(CALL.read(row)),
 );
 
+function settlementOf({ entryId, token }: ClaimedCall, decision: Decision): Settlement {
+  const { event } = decision;
+  return event === "succeed" ? { entryId, token, event } : { entryId, token, ...decision };
+}
+
 /** The recorded name if the caller gives none. */
 const UNKNOWN_OPERATOR = "unknown";
 
@@ -285,7 +273,12 @@ function isList(given: unknown): given is readonly CallDefinition[] {
   return Array.isArray(given);
 }
 
-function knownCalls({ define, retry: given }: CallsOptions): ReadonlyMap<string, KnownCall> {
+function knownCalls(
+  { define, retry: given }: CallsOptions,
+  { clock, graceMs, errorCodes }: PartContext,
+  leaseMs: number,
+  noteRunning: KnownCall["noteRunning"],
+): ReadonlyMap<string, KnownCall> {
   const isCall = (call: Partial<CallDefinition> | undefined): boolean => typeof call?.handle === "function";
   if (!isList(define) || !define.every(isCall)) {
     throw new AmendsError(
@@ -300,38 +293,9 @@ function knownCalls({ define, retry: given }: CallsOptions): ReadonlyMap<string,
     if (known.has(name)) {
       throw new AmendsError("BAD_DEFINITION", `Two calls have the same name: ${name}. Rename one of them.`);
     }
-    known.set(name, { definition, retry: readRetry(definition.retry, general, `Call ${name}: retry`) });
+    const retry = readRetry(definition.retry, general, `Call ${name}: retry`);
+    const limits = { clock, timeoutMs: definition.timeoutMs ?? leaseMs, graceMs };
+    known.set(name, new KnownCall(definition, retry, { limits, errorCodes, noteRunning }));
   }
   return known;
-}
-
-/** Never rejects. */
-async function answer(
-  { name, handle }: CallDefinition,
-  { entryId, attempts, payload }: CallEntry,
-  attempt: Attempt,
-  errorCodes: ReadonlySet<string>,
-): Promise<Outcome> {
-  let input: unknown;
-  try {
-    input = JSON.parse(payload ?? "null");
-  } catch {
-    return { kind: "refused", label: "UnreadableEntry" };
-  }
-  try {
-    const context: CallContext = {
-      key: entryId,
-      attempt: attempts,
-      get signal() {
-        return attempt.signal;
-      },
-    };
-    const returned = await intercepted(
-      () => ({ part: "call", name, attempt: attempts, key: entryId }),
-      () => handle(input as never, context),
-    );
-    return isErr(returned) ? { kind: "refused", label: "Err" } : { kind: "done", already: false };
-  } catch (thrown) {
-    return failureOf(thrown, errorCodes);
-  }
 }

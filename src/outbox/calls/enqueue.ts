@@ -3,14 +3,15 @@
  * callers with the same id was first; the other one gets the same call, or a conflict if its input differs.
  */
 import { createHash } from "node:crypto";
-import { durationMs, type Duration } from "../../core/duration.ts";
+import type { Duration } from "../../core/duration.ts";
 import { AmendsError } from "../../core/errors.ts";
 import { checkId } from "../../core/identity.ts";
 import { canonicalJson } from "../../core/json.ts";
 import { refuseUnknown } from "../../core/options.ts";
+import { readGate } from "../../core/start/gate.ts";
 import type { Dialect } from "../../storage/database.ts";
 import type { Work } from "../../storage/joins/work.ts";
-import { FOUND_CALL, insertCall, selectCallByKey, type CallGate, type NewCall } from "./queries.ts";
+import { FOUND_CALL, insertCall, selectCallByKey, type NewCall } from "./queries.ts";
 
 /** The options of `enqueue`. */
 export interface EnqueueOptions<Tx = unknown> {
@@ -55,21 +56,10 @@ export function readCall(
     entryId: newId(),
     name,
     payload,
-    gate: readGate(options),
+    gate: readGate(options, "calls.enqueue"),
     dedupe: key === undefined ? undefined : { key, fingerprint: fingerprint(name, key, payload) },
     traceparent,
   };
-}
-
-function readGate({ runAt, delay }: EnqueueOptions<never>): CallGate | undefined {
-  if (runAt !== undefined && delay !== undefined) {
-    throw new AmendsError("BAD_OPTION", "calls.enqueue takes `runAt` or `delay`, not both.");
-  }
-  if (delay !== undefined) return { afterMs: durationMs(delay, "delay") };
-  if (runAt === undefined) return undefined;
-  const atMs = runAt instanceof Date ? runAt.getTime() : Number.NaN;
-  if (Number.isFinite(atMs)) return { atMs };
-  throw new AmendsError("BAD_OPTION", "`runAt` must be a valid Date.");
 }
 
 /**

@@ -1,20 +1,16 @@
 /** The statements of durable calls: enqueue a call, and find the call with a given id. */
+import type { Gate } from "../../core/start/gate.ts";
 import { text, uuid } from "../../storage/column.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { raw, sql, type Sql } from "../../storage/sql.ts";
 import { projection, type Projection } from "../../storage/table.ts";
-
-/** The earliest time of a claim: an instant, or a delay by the database's clock. */
-export type CallGate =
-  | { readonly atMs: number; readonly afterMs?: undefined }
-  | { readonly afterMs: number; readonly atMs?: undefined };
 
 export interface NewCall {
   readonly entryId: string;
   readonly name: string;
   /** The input as JSON. */
   readonly payload: string;
-  readonly gate: CallGate | undefined;
+  readonly gate: Gate | undefined;
   /** The caller's own id, and a hash of the input, which outlives the input itself. */
   readonly dedupe: { readonly key: string; readonly fingerprint: string } | undefined;
   readonly traceparent: string | undefined;
@@ -30,7 +26,7 @@ export function insertCall(dialect: Dialect, call: NewCall): Sql {
     on conflict do nothing returning entry_id`;
 }
 
-function gateOf(dialect: Dialect, gate: CallGate | undefined): Sql {
+function gateOf(dialect: Dialect, gate: Gate | undefined): Sql {
   if (!gate) return raw("null");
   return gate.atMs === undefined ? dialect.plusMs(dialect.now(), gate.afterMs) : dialect.instantOf(gate.atMs);
 }

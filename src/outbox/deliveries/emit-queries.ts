@@ -1,4 +1,4 @@
-/** Events that steps of sagas emit: unrouted rows. */
+/** Events that steps of sagas emit, which are unrouted rows, and calls that follow the ends of sagas. */
 import { int, text, uuid } from "../../storage/column.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { fields, type Fields } from "../../storage/fields.ts";
@@ -30,5 +30,17 @@ export function insertEmitted<From extends EmittedRow>(
 ): Sql {
   return sql`insert into ${dialect.table("outbox")} (${EMITTED.names}, event_id, kind, enqueued_at)
     select ${EMITTED.list()}, r.entry_id, 'event', ${dialect.now()}
+    from ${dialect.rows(given, rows)} where ${condition} on conflict do nothing`;
+}
+
+/** The same for durable calls. */
+export function insertEmittedCalls<From extends EmittedRow>(
+  dialect: Dialect,
+  given: Fields<From>,
+  rows: readonly From[],
+  condition: Sql,
+): Sql {
+  return sql`insert into ${dialect.table("outbox")} (entry_id, kind, lane, name, payload, saga_id, enqueued_at)
+    select r.entry_id, 'call', r.name, r.name, r.payload, r.saga_id, ${dialect.now()}
     from ${dialect.rows(given, rows)} where ${condition} on conflict do nothing`;
 }

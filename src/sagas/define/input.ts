@@ -18,6 +18,11 @@ export function throughSchema(
 }
 
 function toJson(result: StandardSchemaV1.Result<unknown>, field: string, whole: string): string {
+  return encodeJson(fitting(result, field, whole), { field, code: "BAD_INPUT" }) ?? "null";
+}
+
+/** What the schema made of the value. Throws if the value does not fit. */
+export function fitting(result: StandardSchemaV1.Result<unknown>, field: string, whole: string): unknown {
   if (result.issues) {
     const issues = result.issues.map(({ message, path }) => ({
       path: (path ?? []).map((part) => String(typeof part === "object" ? part.key : part)).join("."),
@@ -26,5 +31,5 @@ function toJson(result: StandardSchemaV1.Result<unknown>, field: string, whole: 
     const listed = issues.map(({ path, message }) => `${path === "" ? whole : path}: ${message}`).join("; ");
     throw new AmendsError("BAD_INPUT", `${field} does not fit its schema: ${listed}`, { issues });
   }
-  return encodeJson(result.value, { field, code: "BAD_INPUT" }) ?? "null";
+  return result.value;
 }

@@ -3,6 +3,7 @@
  * recorded together with it: whatever is published afterwards finds it.
  */
 import { AmendsError, errorLabel } from "../../core/errors.ts";
+import { alternativeName } from "../../core/saga/steps/wait.ts";
 import type { AnySaga } from "./definition.ts";
 import type { Interest } from "../journal/journal.ts";
 
@@ -16,10 +17,12 @@ export function interestsOf(
   sagaId: string,
   input: string,
 ): readonly Interest[] {
-  if (definition.steps.every(({ interest }) => interest === undefined)) return NONE;
+  if (definition.steps.every(({ interests }) => interests === undefined)) return NONE;
   const saga = { input: JSON.parse(input) as unknown, sagaId };
-  return definition.steps.flatMap(({ name, interest }, place) => {
-    if (!interest) return [];
+  const wanted = definition.steps.flatMap(({ name, interests = [] }) =>
+    interests.map((interest) => ({ name, interest })),
+  );
+  return wanted.map(({ name, interest }, place) => {
     const where = `Saga ${definition.name}, step ${name}`;
     const refuse = (why: string, cause?: unknown): never => {
       throw new AmendsError("BAD_INPUT", `${where}: ${why}`, { step: name }, { cause });
@@ -35,7 +38,8 @@ export function interestsOf(
       return refuse(
         `\`equals\` must return a text of at most ${VALUE_MAX} characters, a number or a boolean.`,
       );
-    return [{ eventType: interest.event.type, field: interest.field, value, step: name, place }];
+    const step = interest.alternative === undefined ? name : alternativeName(name, interest.alternative);
+    return { eventType: interest.event.type, field: interest.field, value, step, place };
   });
 }
 

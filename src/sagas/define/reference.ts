@@ -9,10 +9,11 @@ import { checkName } from "../../core/identity.ts";
 import type { Stored } from "../../core/json.ts";
 import { refuseUnknown } from "../../core/options.ts";
 import type { SagaDefinition } from "./definition.ts";
-import { readSagaOptions, type SagaSettings, type StepDefinition } from "./settings.ts";
+import { readSagaOptions, type SagaSettings } from "./saga-options.ts";
+import type { StepDefinition } from "./settings.ts";
 import { isSchema } from "./signal.ts";
-import type { EventWait, MatchField, OnTimeout } from "./wait-options.ts";
-import { readWaitFor } from "./wait-steps.ts";
+import type { EventWait, MatchField, OnTimeout } from "./options/wait.ts";
+import { readWaitFor } from "./steps/wait.ts";
 
 /** A saga that is started in this process and runs in another one. */
 export interface SagaReference<
@@ -20,6 +21,7 @@ export interface SagaReference<
   Output = unknown,
   Results = Readonly<Record<string, unknown>>,
   Failure = unknown,
+  Attribute extends string = string,
 > {
   /** The name of the saga. */
   readonly name: string;
@@ -32,7 +34,7 @@ export interface SagaReference<
   /** The options, with their defaults. */
   readonly settings: SagaSettings;
   /** Only for the compiler. */
-  readonly types?: { readonly results: Results; readonly failure: Failure };
+  readonly types?: { readonly results: Results; readonly failure: Failure; readonly attribute: Attribute };
   /**
    * Names a step that waits for an event, as the definition does: which event belongs to a saga is recorded when the saga is
    * started. Name all such steps, in their order.
@@ -40,31 +42,39 @@ export interface SagaReference<
   waitFor<Data, const Field extends MatchField<Data>>(
     name: string,
     options: Pick<EventWait<Stored<Output>, Data, Field, OnTimeout>, "event" | "where" | "equals">,
-  ): SagaReference<Input, Output, Results, Failure>;
+  ): SagaReference<Input, Output, Results, Failure, Attribute>;
 }
 
 /** The reference to a definition, with its types: `const order: ReferenceTo<typeof orderSaga> = sagaRef("order", schema)`. */
 export type ReferenceTo<Saga> =
-  Saga extends SagaDefinition<infer Input, infer Output, infer Results, infer Failure>
-    ? SagaReference<Input, Output, Results, Failure>
+  Saga extends SagaDefinition<infer Input, infer Output, infer Results, infer Failure, infer Attribute>
+    ? SagaReference<Input, Output, Results, Failure, Attribute>
     : never;
 
 /** The options of `sagaRef`. */
-export interface SagaRefOptions {
+export interface SagaRefOptions<Attribute extends string = string> {
   /** The version of the definition that is to run the saga. Default: 1. */
   readonly version?: number;
   /** The longest that the saga may take before its pivot. Default: the deadline of the definition, from the start on. */
   readonly deadline?: Duration;
+  /** The names of the attributes that `start` may set, as the definition declares them. Default: any names. */
+  readonly attributes?: readonly Attribute[];
 }
 
-const OPTIONS = ["version", "deadline"];
+const OPTIONS = ["version", "deadline", "attributes"];
 
 /** Refers to a saga by its name, so that it can be started where its definition is not loaded. */
-export function sagaRef<Input, Output, Results = Readonly<Record<string, unknown>>, Failure = unknown>(
+export function sagaRef<
+  Input,
+  Output,
+  Results = Readonly<Record<string, unknown>>,
+  Failure = unknown,
+  const Attribute extends string = string,
+>(
   name: string,
   schema: StandardSchemaV1<Input, Output>,
-  options: SagaRefOptions = {},
-): SagaReference<Input, Output, Results, Failure> {
+  options: SagaRefOptions<Attribute> = {},
+): SagaReference<Input, Output, Results, Failure, Attribute> {
   checkName(name, "A saga's name");
   if (!isSchema(schema)) {
     throw new AmendsError(
@@ -76,12 +86,12 @@ export function sagaRef<Input, Output, Results = Readonly<Record<string, unknown
   return build(name, schema, readSagaOptions(name, options), []);
 }
 
-function build<Input, Output, Results, Failure>(
+function build<Input, Output, Results, Failure, Attribute extends string>(
   name: string,
   schema: StandardSchemaV1<Input, Output>,
   settings: SagaSettings,
   waits: readonly StepDefinition[],
-): SagaReference<Input, Output, Results, Failure> {
+): SagaReference<Input, Output, Results, Failure, Attribute> {
   return {
     name,
     version: settings.version,
@@ -97,9 +107,9 @@ function build<Input, Output, Results, Failure>(
 }
 
 /** What `start` and `get` take. */
-export type Startable<Input, Output, Results, Failure> =
-  | SagaDefinition<Input, Output, Results, Failure>
-  | SagaReference<Input, Output, Results, Failure>;
+export type Startable<Input, Output, Results, Failure, Attribute extends string = string> =
+  | SagaDefinition<Input, Output, Results, Failure, Attribute>
+  | SagaReference<Input, Output, Results, Failure, Attribute>;
 
 /** Any reference, whatever its types. */
 export type AnyReference = SagaReference<unknown, unknown, unknown>;

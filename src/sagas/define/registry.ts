@@ -4,7 +4,7 @@
  */
 import { AmendsError } from "../../core/errors.ts";
 import { encodePlan } from "../../core/saga/plan.ts";
-import { waitFor } from "../../core/saga/wait.ts";
+import { waitFor } from "../../core/saga/steps/wait.ts";
 import type { AnySaga } from "./definition.ts";
 import { mismatchOf, type TransactionOffer } from "./transaction-kind.ts";
 import type { Kind, KnownKind } from "../journal/journal.ts";
@@ -19,8 +19,14 @@ export class Registry {
     for (const saga of sagas) this.add(saga);
   }
 
-  /** Takes the place of one with the same name, version and plan. */
-  add(saga: AnySaga): void {
+  /** Takes the place of one with the same name, version and plan. Beside a running worker, only that. */
+  add(saga: AnySaga, isWorking: boolean = false): void {
+    if (isWorking && this.get(saga?.name, saga?.version) === undefined) {
+      throw new AmendsError(
+        "NOT_ALLOWED_NOW",
+        `Saga ${saga?.name} was registered while a worker runs. Register sagas before \`worker.start()\`.`,
+      );
+    }
     this.#check(saga);
     const key = keyOf(saga);
     const known = this.#sagas.get(key);
@@ -69,10 +75,30 @@ export class Registry {
     }
     if (saga.steps.length === 0) throw bad(`Saga ${saga.name} has no steps.`);
     const offer = this.#offer;
-    for (const { name, transaction, planned } of saga.steps) {
+    if (offer === undefined && saga.stalled) {
+      throw bad(
+        `Saga ${saga.name}, onStalled: a custom \`storage\` has no outbox for its call. Use the option \`onStalled\` of \`new Amends\`.`,
+      );
+    }
+    for (const { name, transaction, planned, enqueues } of saga.steps) {
       if (offer === undefined && planned.wait && planned.wait.kind !== "sleep") {
         throw bad(
           `Saga ${saga.name}, step ${name}: it waits for ${waitFor(planned.wait)}, which a custom \`storage\` cannot keep. Use \`postgres\` or \`sqlite\` for that.`,
+        );
+      }
+      if (offer === undefined && planned.repeat?.until) {
+        throw bad(
+          `Saga ${saga.name}, step ${name}: it repeats until ${waitFor(planned.repeat.until)} arrives, which a custom \`storage\` cannot keep. Use \`postgres\` or \`sqlite\` for that.`,
+        );
+      }
+      if (offer === undefined && planned.child !== undefined) {
+        throw bad(
+          `Saga ${saga.name}, step ${name}: it starts a child saga, which a custom \`storage\` cannot link to its parent. Use \`postgres\` or \`sqlite\` for that.`,
+        );
+      }
+      if (offer === undefined && enqueues) {
+        throw bad(
+          `Saga ${saga.name}, ${name}: a custom \`storage\` has no outbox for its call. Use \`postgres\` or \`sqlite\` for that.`,
         );
       }
       const mismatch = transaction && mismatchOf(transaction, offer);

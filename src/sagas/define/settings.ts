@@ -1,31 +1,23 @@
 /** Reads what a definition says into what the engine works with, and refuses what does not make sense. */
-import { positiveMs, type Duration } from "../../core/duration.ts";
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import type { Duration } from "../../core/duration.ts";
 import { AmendsError } from "../../core/errors.ts";
 import { checkName } from "../../core/identity.ts";
-import { refuseUnknown } from "../../core/options.ts";
-import { ACT_RETRY, readRetry, type RetryOptions, type RetryPolicy } from "../../core/backoff.ts";
+import { readRetry, type RetryOptions, type RetryPolicy } from "../../core/backoff.ts";
 import type { PlannedStep } from "../../core/saga/plan.ts";
-import type { SagaOptions } from "./definition.ts";
+import { END_STEPS } from "../../core/saga/steps/end.ts";
+import { optionalMs, type SagaSettings } from "./saga-options.ts";
 import type { TransactionKind } from "./transaction-kind.ts";
-import type { FallbackSettings } from "./fallback-steps.ts";
-import type { EventInterest } from "./wait-steps.ts";
-import type { AnySignal } from "./signal.ts";
+import type { ChildDefinition } from "./steps/child.ts";
+import type { FallbackSettings } from "./steps/fallback.ts";
+import type { EventInterest } from "./steps/wait.ts";
+import { isSchema, type AnySignal } from "./signal.ts";
 
 /** Where a step is added. */
 export interface Place {
   readonly saga: string;
   readonly settings: SagaSettings;
   readonly before: readonly StepDefinition[];
-}
-
-export interface SagaSettings {
-  readonly version: number;
-  readonly deadlineMs: number | undefined;
-  readonly retry: RetryPolicy;
-  readonly compensateRetry: RetryPolicy;
-  readonly recoveryMax: number;
-  /** Undefined: as `new Amends` says. */
-  readonly keepMessages: boolean | undefined;
 }
 
 /** A step as the engine sees it: the user's functions are called with a context and may return anything. */
@@ -39,33 +31,23 @@ export interface StepDefinition {
   readonly timeoutMs: number | undefined;
   readonly deadlineMs: number | undefined;
   readonly transaction: TransactionKind<unknown> | undefined;
+  /** What its calls report of their progress. Default: anything that JSON can hold. */
+  readonly progress?: StandardSchemaV1 | undefined;
   /** When the step behind it takes its place. */
   readonly fallback?: FallbackSettings | undefined;
-  /** The event that it waits for. */
-  readonly interest?: EventInterest | undefined;
-  /** The signal that it waits for. */
-  readonly signal?: AnySignal | undefined;
+  /** The events that it waits for. */
+  readonly interests?: readonly EventInterest[] | undefined;
+  /** The signals that it waits for. */
+  readonly signals?: readonly AnySignal[] | undefined;
+  /** Computes its list. `act` is then that of one item. */
+  readonly list?: ((context: never) => unknown) | undefined;
+  /** The saga that it starts, and waits for. */
+  readonly child?: ChildDefinition | undefined;
+  /** Its success puts a call into the outbox. */
+  readonly enqueues?: boolean | undefined;
 }
 
 const STEPS_MAX = 100;
-const SAGA_OPTIONS = ["version", "deadline", "retry", "compensateRetry", "recoveries", "keepMessages"];
-
-export function readSagaOptions(name: string, options: SagaOptions): SagaSettings {
-  const where = `Saga ${name}`;
-  refuseUnknown(options, SAGA_OPTIONS, where);
-  const { version = 1, recoveries = 5 } = options;
-  whole(version, 1, `${where}: version`);
-  whole(recoveries, 1, `${where}: recoveries`);
-  return {
-    version,
-    recoveryMax: recoveries,
-    deadlineMs: optionalMs(options.deadline, `${where}: deadline`),
-    retry: readRetry(options.retry, ACT_RETRY, `${where}: retry`),
-    compensateRetry: readRetry(options.compensateRetry, ACT_RETRY, `${where}: compensateRetry`),
-    keepMessages: options.keepMessages,
-  };
-}
-
 /** The union of what the three kinds of steps allow: the compiler has told TypeScript users apart already. */
 interface GivenStep {
   readonly act?: unknown;
@@ -76,6 +58,7 @@ interface GivenStep {
   readonly deadline?: Duration;
   readonly undoOnErr?: boolean;
   readonly transaction?: TransactionKind<unknown>;
+  readonly progress?: unknown;
 }
 
 const KNOWN = [
@@ -87,6 +70,7 @@ const KNOWN = [
   "deadline",
   "undoOnErr",
   "transaction",
+  "progress",
 ];
 
 /** The name of a step that is added behind these. */
@@ -95,6 +79,7 @@ export function checkPlace(saga: string, before: readonly StepDefinition[], step
   const bad = (why: string): never => {
     throw new AmendsError("BAD_DEFINITION", `Saga ${saga}, step ${name}: ${why}.`, { saga, step: name });
   };
+  if (Object.values(END_STEPS).includes(name)) bad("this name is kept for what follows the end of a saga");
   if (before.length >= STEPS_MAX) bad(`a saga has at most ${STEPS_MAX} steps`);
   if (before.some((step) => step.name === name)) bad("there is already a step of that name");
   if (before.some((step) => step.planned.group?.name === name)) bad("there is already a group of that name");
@@ -129,6 +114,11 @@ export function readStep(
   if (passed && given.deadline !== undefined)
     bad("after the pivot a saga only goes forward, so a deadline cannot turn it back");
   if (given.undoOnErr === true && !compensate) bad("`undoOnErr` needs a `compensate`");
+  const { progress } = given;
+  if (progress !== undefined && given.transaction)
+    bad("a transactional step has no progress: what it has done is rolled back with a failed try");
+  if (progress !== undefined && !isSchema(progress))
+    return bad("`progress` must be a schema from a Standard Schema library, such as Zod, Valibot or ArkType");
   return {
     name,
     planned: {
@@ -145,16 +135,25 @@ export function readStep(
     timeoutMs: optionalMs(given.timeout, `${where}: timeout`),
     deadlineMs: optionalMs(given.deadline, `${where}: deadline`),
     transaction: given.transaction,
+    ...(progress !== undefined && { progress }),
   };
 }
 
-export function whole(value: number, least: number, field: string): number {
-  if (!Number.isInteger(value) || value < least) {
-    throw new AmendsError("BAD_DEFINITION", `${field} must be a whole number, ${least} or more.`);
-  }
-  return value;
-}
-
-function optionalMs(value: Duration | undefined, field: string): number | undefined {
-  return value === undefined ? undefined : positiveMs(value, field);
+/** A step without code of its own: it waits, chooses, or starts a child. */
+export function quietStep(
+  { settings }: Place,
+  name: string,
+  kind: Pick<PlannedStep, "wait" | "choice" | "child" | "end"> & Partial<Pick<PlannedStep, "undo">>,
+): StepDefinition {
+  return {
+    name,
+    planned: { name, undo: false, pivot: false, undoOnErr: false, atomic: false, ...kind },
+    act: () => undefined,
+    compensate: undefined,
+    retry: settings.retry,
+    compensateRetry: settings.compensateRetry,
+    timeoutMs: undefined,
+    deadlineMs: undefined,
+    transaction: undefined,
+  };
 }

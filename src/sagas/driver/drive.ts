@@ -6,7 +6,9 @@
  */
 import { control, started, type ControlDetails, type Entry } from "../../core/saga/entry.ts";
 import { evolve } from "../../core/saga/evolve.ts";
-import { needsStart, next, turnEntry, actionOf, type CallCommand } from "../../core/saga/interpreter.ts";
+import { needsStart } from "../../core/saga/advance.ts";
+import { CLAIMABLE } from "../../core/saga/machine.ts";
+import { next, turnEntry, actionOf, type CallCommand } from "../../core/saga/interpreter.ts";
 import type { SagaHost, Lines, Pending, Recorded } from "./saga-host.ts";
 import { factsOf, linesOf, wakeAfterMs, write } from "./lines.ts";
 import { ORPHANS_MAX, recordReturned } from "./orphaned-calls.ts";
@@ -54,7 +56,6 @@ function proceed(host: SagaHost, run: Run): Turn {
       return act(host, run, [command]);
     case "group":
       return act(host, run, command.acts);
-    case "sleep":
     case "wait":
       // The saga is not given back while one of its calls runs: no other worker could hear it.
       return run.orphans?.any && !host.isDraining ? pause(host, run) : wait(host, run, command);
@@ -100,8 +101,7 @@ function act(host: SagaHost, run: Run, commands: readonly CallCommand[]): Turn {
 }
 
 function isDue(host: SagaHost, run: Run, command: CallCommand): boolean {
-  if (run.calls.length > 0 && run.calls.some((active) => active.command.index === command.index))
-    return false;
+  if (run.calls.length > 0 && run.calls.some((active) => active.command.step === command.step)) return false;
   if (run.hasPutOff && run.dueAtMs(command) > host.nowMs()) return false;
   return run.orphans === undefined || command.attempt === 1 || run.orphans.running.length < ORPHANS_MAX;
 }
@@ -146,9 +146,10 @@ function release(host: SagaHost, run: Run, releaseMs: number): Promise<Recorded>
   return write(host, run, { entry: control("$release", {}), rest: { releaseMs } });
 }
 
-/** Stalls a saga that cannot go on by itself: it needs a person. */
+/** Stalls a saga that cannot go on by itself: it needs a person, unless one has ended it meanwhile. */
 export async function stall(host: SagaHost, run: Run, details: ControlDetails): Promise<Departure> {
   for (;;) {
+    if (!CLAIMABLE.includes(run.state.status)) return "ended";
     const lines = linesOf(host, run, { entry: control("$stall", details), begins: false });
     const recorded = await host.record(lines);
     if (recorded !== "changed") return recorded === "lost" ? "lost" : "ended";

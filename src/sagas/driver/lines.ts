@@ -1,8 +1,11 @@
 /** The lines of a checkpoint: what happened, what begins with it, and what the saga is then. */
 import { control, type Entry } from "../../core/saga/entry.ts";
 import { evolve } from "../../core/saga/evolve.ts";
-import { advance, pivotBegun, type Facts, type CallCommand } from "../../core/saga/interpreter.ts";
+import { advance } from "../../core/saga/advance.ts";
+import { pivotBegun, type Facts, type CallCommand } from "../../core/saga/interpreter.ts";
+import { partName } from "../../core/saga/part-name.ts";
 import type { SagaState, StepState } from "../../core/saga/state.ts";
+import { lastItem, openItems, type Items } from "../../core/saga/steps/items.ts";
 import type { Emission } from "../journal/journal.ts";
 import type { SagaHost, Lines, Recorded, Rest } from "./saga-host.ts";
 import type { Run } from "./run.ts";
@@ -24,11 +27,13 @@ const NO_EMISSIONS: readonly Emission[] = [];
 
 export function linesOf(host: SagaHost, run: Run, given: NewLines): Lines {
   const { entry: last, before, emissions = NO_EMISSIONS, rest } = given;
-  const begins = given.begins ?? (rest === undefined && last.status !== "STARTED" && !host.isDraining);
+  const isBeginning = last.status === "STARTED" && last.details === null;
+  const begins = given.begins ?? (rest === undefined && !isBeginning && !host.isDraining);
   const from = before === undefined ? run.state : before.reduce(evolve, run.state);
-  const { entry, more, state } = advance(from, last, factsOf(host, run), begins);
+  const advanced = advance(from, last, factsOf(host, run), begins, before);
+  const { entry, more, state } = advanced;
   if (before === undefined || before.length === 0) return { entry, more, emissions, state, rest };
-  const [head, ...tail] = [...before, entry, ...(more ?? [])] as [Entry, ...Entry[]];
+  const [head, ...tail] = [...(advanced.before ?? []), entry, ...(more ?? [])] as [Entry, ...Entry[]];
   return { entry: head, more: tail, emissions, state, rest };
 }
 
@@ -46,8 +51,8 @@ export function factsOf(host: SagaHost, run: Run): Facts {
   return {
     expired: late !== undefined,
     late: late === OWN_DEADLINE ? undefined : late,
-    calling: run.calls.length === 0 ? undefined : new Set(run.calls.map(({ command }) => command.index)),
-    resting: run.hasPutOff ? restingOf(host, run) : undefined,
+    calling: run.calls.length === 0 ? undefined : new Set(run.calls.map(({ command }) => command.step)),
+    isResting: run.hasPutOff ? restingAt(run, host.nowMs()) : undefined,
   };
 }
 
@@ -69,12 +74,8 @@ function stepDeadline(host: SagaHost, run: Run, step: string): number {
   return deadlineMs === undefined || begunAtMs === undefined ? Infinity : begunAtMs + deadlineMs;
 }
 
-function restingOf(host: SagaHost, run: Run): ReadonlySet<number> {
-  const now = host.nowMs();
-  const resting = new Set<number>();
-  for (const [index, { name }] of run.state.plan.entries())
-    if (run.dueAtMs({ kind: "act", step: name }) > now) resting.add(index);
-  return resting;
+function restingAt(run: Run, now: number): (step: string) => boolean {
+  return (step) => run.dueAtMs({ kind: "act", step }) > now;
 }
 
 /** How long until the saga's own deadline turns it back; undefined if it has none, or if its pivot has begun. */
@@ -87,16 +88,31 @@ export function deadlineLeftMs(host: SagaHost, run: Run): number | undefined {
 export function wakeAfterMs(host: SagaHost, run: Run, state: SagaState = run.state): number | undefined {
   const now = host.nowMs();
   let wakeAtMs = Infinity;
+  const wake = (atMs: number): void => {
+    if (atMs > now) wakeAtMs = Math.min(wakeAtMs, atMs);
+  };
   for (const [index, { name: step }] of state.plan.entries()) {
-    const { act, undo } = state.steps[index] as StepState;
-    const instants: number[] = [];
-    if (act === "retry") instants.push(run.dueAtMs({ kind: "act", step }), stepDeadline(host, run, step));
-    if (undo === "retry") instants.push(run.dueAtMs({ kind: "undo", step }));
-    for (const atMs of instants) if (atMs > now) wakeAtMs = Math.min(wakeAtMs, atMs);
+    const { act, undo, items, round } = state.steps[index] as StepState;
+    if (act === "retry") {
+      wake(run.dueAtMs({ kind: "act", step: round === undefined ? step : partName(step, round) }));
+      wake(stepDeadline(host, run, step));
+    }
+    if (undo === "retry") wake(run.dueAtMs({ kind: "undo", step }));
+    if (items) for (const call of retriesIn(step, items)) wake(run.dueAtMs(call));
   }
   const ownMs = state.status === "RUNNING" ? (deadlineLeftMs(host, run) ?? Infinity) : Infinity;
   const wakeMs = Math.min(wakeAtMs - now, ownMs > 0 ? ownMs : Infinity);
   return wakeMs === Infinity ? undefined : Math.ceil(wakeMs);
+}
+
+/** The calls of items that are made again. */
+function retriesIn(step: string, items: Items): readonly Pick<CallCommand, "kind" | "step">[] {
+  const acts = openItems(items, ({ act }) => act === "retry", Infinity);
+  const undo = lastItem(items, (item) => item.undo === "retry");
+  return [
+    ...acts.map((number) => ({ kind: "act" as const, step: partName(step, number) })),
+    ...(undo < 0 ? [] : [{ kind: "undo" as const, step: partName(step, undo) }]),
+  ];
 }
 
 /** The deadline had passed when the act succeeded: the saga turns back, and the undo gets the result. */

@@ -3,7 +3,9 @@
  * the saga is not given back, and its slot stays taken. What they answer counts: a success that comes before the next call
  * goes out is used, and a saga that stalled because a call still ran goes on once that has returned.
  */
+import type { Entry } from "../../core/saga/entry.ts";
 import { decide, isAwaited, returnLines, type CallCommand } from "../../core/saga/interpreter.ts";
+import { sagaMachine } from "../../core/saga/machine.ts";
 import type { CallResult, SagaHost, Pending, Recorded } from "./saga-host.ts";
 import { linesOf } from "./lines.ts";
 import type { Run } from "./run.ts";
@@ -43,7 +45,7 @@ export class OrphanedCalls {
   returned(): Returned | undefined {
     const first = this.#calls.find(({ answer }) => answer.isOver);
     if (!first) return undefined;
-    const ofStep = this.#calls.filter(({ command }) => command.index === first.command.index);
+    const ofStep = this.#calls.filter(({ command }) => command.step === first.command.step);
     const calls = ofStep.filter(({ answer }) => answer.isOver);
     return { step: first.command.step, calls, isLast: calls.length === ofStep.length };
   }
@@ -64,7 +66,8 @@ interface Returned {
 export async function recordReturned(host: SagaHost, run: Run, hasLeft: boolean): Promise<Recorded> {
   for (let recorded: Recorded = "held"; ;) {
     const returned = run.orphans?.returned();
-    if (!returned) return recorded;
+    // A person has ended the saga meanwhile: nothing follows its last line.
+    if (!returned || sagaMachine.isTerminal(run.state.status)) return recorded;
     // A person has led it out of its stall: this worker no longer answers for it.
     if (hasLeft && run.state.status !== "STALLED") return "lost";
     const heard = returned.calls.filter(({ isHarmless }) => !isHarmless);
@@ -84,7 +87,7 @@ function record(
   const success = heard.find(
     ({ command, answer }) => answer.value?.outcome.kind === "ok" && isAwaited(run.state, command),
   );
-  const done = success && decideOn(host, run, success);
+  const done = success ? decideOn(host, run, success) : [];
   const lines = returnLines(run.state, step, done, isLast);
   const entry = lines.at(-1);
   if (!entry) return Promise.resolve("held");
@@ -95,13 +98,10 @@ function record(
   return host.record(linesOf(host, run, { entry, before: lines.slice(0, -1), emissions, rest, begins }));
 }
 
-function decideOn(
-  host: SagaHost,
-  run: Run,
-  { command, answer }: OrphanedCall,
-): ReturnType<typeof decide>["entry"] {
+function decideOn(host: SagaHost, run: Run, { command, answer }: OrphanedCall): readonly Entry[] {
   const { outcome } = answer.value as CallResult;
-  return decide(run.state, command, outcome, host.settings(command.step).retry).entry;
+  const { entry, before = [] } = decide(run.state, command, outcome, host.settings(command.step).retry);
+  return [...before, entry];
 }
 
 /** The saga has left, and its slot stays taken until its calls have returned. A stalled one may go on by itself then. */

@@ -7,7 +7,7 @@
 import type { CallCommand, Outcome } from "../../core/saga/interpreter.ts";
 import type { Entry } from "../../core/saga/entry.ts";
 import type { SagaState } from "../../core/saga/state.ts";
-import type { Arrival } from "../../core/saga/wait.ts";
+import type { Arrival } from "../../core/saga/steps/wait.ts";
 import type { StepDefinition } from "../define/settings.ts";
 import type { Emission, Move } from "../journal/journal.ts";
 

@@ -6,6 +6,7 @@
 import type { Entry } from "../../core/saga/entry.ts";
 import { evolve } from "../../core/saga/evolve.ts";
 import { decide, next, type CallCommand } from "../../core/saga/interpreter.ts";
+import type { PlannedStep } from "../../core/saga/plan.ts";
 import type { SagaState } from "../../core/saga/state.ts";
 import { reportFailedTry } from "../../runtime/failed-tries.ts";
 import type { CallResult, EndedCall, SagaHost, Lines, Recorded } from "./saga-host.ts";
@@ -95,7 +96,11 @@ function decideAll(host: SagaHost, run: Run, ended: readonly Ended[]): Decided {
     if (last) before = evolve(before, last);
     const { retry, compensateRetry } = host.settings(command.step);
     const policy = command.kind === "act" ? retry : compensateRetry;
-    const { entry, waitMs } = decide(before, command, called.outcome, policy);
+    const { entry, before: lines = NONE, waitMs } = decide(before, command, called.outcome, policy);
+    for (const line of lines) {
+      entries = added(entries, line);
+      before = evolve(before, line);
+    }
     entries = added(entries, entry);
     if (waitMs === undefined) continue;
     waits ??= new Map();
@@ -141,8 +146,9 @@ function linesFor(
   const [first] = ended as readonly [Ended, ...Ended[]];
   const emissions =
     ended.length === 1 ? first.called.emissions : ended.flatMap(({ called }) => called.emissions);
-  // A step that is made again later does not begin now. In a group others may: the interpreter knows which.
-  const isPutOff = waits !== undefined && run.state.plan[first.command.index]?.group === undefined;
+  // A step that is made again later does not begin now. In a group or a list others may: the interpreter knows which.
+  const { group, each } = run.state.plan[first.command.index] as PlannedStep;
+  const isPutOff = waits !== undefined && !group && (!each || first.command.item === undefined);
   const begins = rest ? rest.begins : isPutOff ? false : undefined;
   return linesOf(host, run, { entry, before, emissions, rest, begins });
 }

@@ -4,7 +4,7 @@
  */
 import { admit, CLOSED, report, type Breaker, type Pass, type Verdict } from "../../core/breaker.ts";
 import type { Clock } from "../../storage/clock.ts";
-import type { BreakerSettings } from "../define/fallback-steps.ts";
+import type { BreakerSettings } from "../define/steps/fallback.ts";
 
 export class Breakers {
   readonly #clock: Clock;

@@ -5,14 +5,19 @@
 import { actionOf } from "../../core/saga/interpreter.ts";
 import { AmendsError } from "../../core/errors.ts";
 import { sealOf } from "../../core/flow/sealed.ts";
-import { checkName, idempotencyKey } from "../../core/identity.ts";
+import { checkName } from "../../core/identity.ts";
 import { encodeJson } from "../../core/json.ts";
-import type { StepState } from "../../core/saga/state.ts";
+import { stateAt, type StepState } from "../../core/saga/state.ts";
+import { partName } from "../../core/saga/part-name.ts";
+import type { ListedItem } from "../../core/saga/steps/each.ts";
 import { Call } from "../../runtime/call.ts";
 import type { StopReason } from "../../runtime/stoppable.ts";
-import type { EmittedEvent } from "../define/definition.ts";
+import type { EmittedEvent } from "../define/options/step.ts";
 import type { Emission } from "../journal/journal.ts";
-import type { CallRequest, CallTools } from "./call.ts";
+import { failureOf, RESOLVED, type SagaFailure } from "../view/outcome.ts";
+import { callKey } from "./call-key.ts";
+import { CallProgress } from "./progress/of-call.ts";
+import type { Called, CallRequest, CallTools } from "./call.ts";
 
 export const NO_EMISSIONS: readonly Emission[] = [];
 
@@ -23,17 +28,19 @@ export class CallContext {
   readonly #tools: CallTools;
   readonly #request: CallRequest;
   #emissions: readonly Emission[] = NO_EMISSIONS;
-  readonly #call: Call;
+  /** Made when it is needed: most calls have no time limit, read no signal and are not stopped. */
+  #call: Call<Called | undefined> | undefined;
   #results: Readonly<Record<string, unknown>> | undefined;
+  #progress: CallProgress | undefined;
 
   constructor(tools: CallTools, request: CallRequest) {
-    const { run, command, step, stopReason, tx } = request;
+    const { run, command, step, tx } = request;
     this.#tools = tools;
     this.#request = request;
     this.input = isCopied(step) ? structuredClone(run.input) : run.input;
     this.attempt = command.attempt;
     this.tx = tx;
-    this.#call = new Call(stopReason);
+    if (request.stopReason !== undefined) CallContext.callOf(this);
   }
 
   get results(): Readonly<Record<string, unknown>> {
@@ -42,7 +49,32 @@ export class CallContext {
   }
 
   get sagaId(): string {
-    return this.#request.run.id;
+    return this.#request.run.keyId;
+  }
+
+  /** Of a step with a list: the item that the call is for. */
+  get item(): unknown {
+    return this.#item?.value;
+  }
+
+  get itemKey(): string | undefined {
+    return this.#item?.key;
+  }
+
+  get #item(): ListedItem | undefined {
+    const { run, command } = this.#request;
+    return command.item === undefined ? undefined : run.state.steps[command.index]?.items?.list[command.item];
+  }
+
+  /** Of a step in rounds: the round that the call is for. */
+  get round(): number | undefined {
+    const { command } = this.#request;
+    return command.kind === "act" ? command.round : undefined;
+  }
+
+  /** Of a step in rounds: how many have begun. */
+  get rounds(): number | undefined {
+    return this.#step.round;
   }
 
   get action(): "act" | "compensate" {
@@ -50,11 +82,34 @@ export class CallContext {
   }
 
   get key(): string {
-    return idempotencyKey(this.sagaId, this.#request.command.step, this.action);
+    return this.#keyOf(this.#part, this.action);
   }
 
-  get actKey(): string {
-    return idempotencyKey(this.sagaId, this.#request.command.step, "act");
+  /** Of a step in rounds there is one for each round. */
+  get actKey(): string | ((round: number) => string) {
+    const { step } = this.#request;
+    if (step.planned.repeat) return (round) => this.#keyOf(partName(step.name, round), "act");
+    return this.#keyOf(this.#part, "act");
+  }
+
+  /** The name of the step, with the key of the item: numbers of items are for the log. */
+  get #part(): string {
+    const { step, command } = this.#request;
+    const { itemKey } = this;
+    return itemKey === undefined ? command.step : `${step.name}[${itemKey}]`;
+  }
+
+  #keyOf(part: string, action: "act" | "compensate"): string {
+    return callKey(this.sagaId, this.#request.step.name, part, action);
+  }
+
+  /** Of what follows a failure: why the saga failed, and at which step. */
+  get failure(): SagaFailure | undefined {
+    return failureOf(this.#request.run.state.failure) ?? RESOLVED;
+  }
+
+  get step(): string | undefined {
+    return this.#request.run.state.failure?.step;
   }
 
   get signal(): AbortSignal {
@@ -62,8 +117,13 @@ export class CallContext {
   }
 
   get result(): unknown {
+    const { planned } = this.#request.step;
+    return planned.repeat ? this.#step.last : this.#step.result;
+  }
+
+  get #step(): StepState {
     const { run, command } = this.#request;
-    return (run.state.steps[command.index] as StepState).result;
+    return stateAt(run.state, command.index, command.item);
   }
 
   get emit(): (event: EmittedEvent) => void {
@@ -78,12 +138,25 @@ export class CallContext {
     };
   }
 
-  static callOf(context: CallContext): Call {
-    return context.#call;
+  get progress(): (value: unknown) => void {
+    const progress = this.#progressed;
+    return (value) => progress.report(value);
+  }
+
+  get lastProgress(): unknown {
+    return this.#progressed.last;
+  }
+
+  get #progressed(): CallProgress {
+    return (this.#progress ??= new CallProgress(this.#tools, this.#request));
+  }
+
+  static callOf(context: CallContext): Call<Called | undefined> {
+    return (context.#call ??= new Call(context.#request.stopReason));
   }
 
   static stopReasonOf(context: CallContext): StopReason | undefined {
-    return context.#call.stopReason;
+    return context.#call?.stopReason;
   }
 
   static emissionsOf(context: CallContext): readonly Emission[] {

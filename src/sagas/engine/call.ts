@@ -7,12 +7,14 @@ import { encodeJson } from "../../core/json.ts";
 import { isErr, isOk } from "../../core/result.ts";
 import type { Failure } from "../../core/saga/entry.ts";
 import { pivotBegun, type CallCommand, type Outcome } from "../../core/saga/interpreter.ts";
-import { intercepted, type CallLimits } from "../../runtime/call.ts";
+import { currentInterceptor, type CallLimits, type InterceptedCall } from "../../runtime/call.ts";
+import type { PartContext } from "../../runtime/part.ts";
 import type { StopReason } from "../../runtime/stoppable.ts";
-import type { Clock } from "../../storage/clock.ts";
+import { wallMs, type Clock } from "../../storage/clock.ts";
+import { OwnOutcome, type QueuedCall } from "../define/own-outcome.ts";
 import type { StepDefinition } from "../define/settings.ts";
 import type { CallResult } from "../driver/saga-host.ts";
-import type { Journal } from "../journal/journal.ts";
+import type { Emission, Journal } from "../journal/journal.ts";
 import { CallContext, NO_EMISSIONS } from "./call-context.ts";
 import type { Run } from "../driver/run.ts";
 
@@ -42,6 +44,8 @@ export interface CallTools {
   readonly errorCodes: ReadonlySet<string>;
   /** Whether messages are kept if a saga does not say. */
   readonly keepMessages: boolean;
+  /** Logs for operators: ids, names and labels. Default: nothing is logged. */
+  readonly warn?: PartContext["warn"];
   /** How long a call whose time is over may still take to return. Undefined: it is waited for in any case. */
   readonly graceMs: number | undefined;
   newId(): string;
@@ -57,6 +61,10 @@ export interface CallRequest {
   /** What its saga was told before the call. */
   readonly stopReason: StopReason | undefined;
   readonly tx: unknown;
+  /** It has ended, or its driver goes on without it. */
+  readonly isOver: boolean;
+  /** What is called instead of the step's own code. */
+  readonly code?: ((context: CallContext) => unknown) | undefined;
   /** Set when the call is made: by it the call can be stopped. */
   context: CallContext | undefined;
 }
@@ -77,30 +85,22 @@ export function callStep(
   const { run, command, step } = request;
   const context = new CallContext(tools, request);
   request.context = context;
-  const user = (command.kind === "act" ? step.act : step.compensate) as (context: unknown) => unknown;
+  const user = request.code ?? codeOf(step, command);
   const isLimited =
     step.timeoutMs !== undefined || step.deadlineMs !== undefined || run.deadlineAtMs !== undefined;
   const begunAtMs = isLimited ? tools.clock.monotonicMs() : 0;
   let value: unknown;
   try {
-    value = intercepted(
-      () => ({
-        part: command.kind === "act" ? "step" : "undo",
-        name: command.step,
-        attempt: context.attempt,
-        key: context.key,
-      }),
-      () =>
-        tools.middleware.length === 0
-          ? user(context)
-          : withMiddleware(tools.middleware, request, context, () => user(context)),
-    );
+    const interceptor = currentInterceptor();
+    value = interceptor
+      ? interceptor(describe(command, context), async () => make(tools, request, context, user))
+      : make(tools, request, context, user);
   } catch (thrown) {
     return failedOf(tools, run, context, thrown);
   }
-  if (!isThenable(value)) return calledOf(context, command, value);
+  if (!isThenable(value)) return calledOf(tools, context, command, value);
   const answered = Promise.resolve(value).then(
-    (result) => calledOf(context, command, result),
+    (result) => calledOf(tools, context, command, result),
     (thrown) => failedOf(tools, run, context, thrown),
   );
   if (!isLimited) return answered;
@@ -110,17 +110,49 @@ export function callStep(
   return CallContext.callOf(context).within(limits, answered, overdue);
 }
 
+function describe({ kind, step: name }: CallCommand, { attempt, key }: CallContext): InterceptedCall {
+  return { part: kind === "act" ? "step" : "undo", name, attempt, key };
+}
+
+function make(
+  { middleware }: CallTools,
+  request: CallRequest,
+  context: CallContext,
+  user: (context: CallContext) => unknown,
+): unknown {
+  return middleware.length === 0
+    ? user(context)
+    : withMiddleware(middleware, request, context, () => user(context));
+}
+
+/** The function of the application that the command calls. */
+function codeOf(step: StepDefinition, { kind, item }: CallCommand): (context: unknown) => unknown {
+  const act = step.list !== undefined && item === undefined ? step.list : step.act;
+  return (kind === "act" ? act : step.compensate) as (context: unknown) => unknown;
+}
+
 function isThenable(value: unknown): value is PromiseLike<unknown> {
   return (
     typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function"
   );
 }
 
-function calledOf(context: CallContext, { step, kind }: CallCommand, value: unknown): Called {
+function calledOf(
+  tools: CallTools,
+  context: CallContext,
+  { step, kind }: CallCommand,
+  value: unknown,
+): Called {
   const outcome = outcomeOf(value, kind === "act", step);
-  const emissions = CallContext.emissionsOf(context);
+  const emitted = CallContext.emissionsOf(context);
+  const emissions = value instanceof OwnOutcome ? [...emitted, ...value.calls.map(callOf(tools))] : emitted;
   const isExpired = outcome.kind === "ok" && CallContext.stopReasonOf(context) === "deadline";
   return isExpired ? { outcome, emissions, expired: true } : { outcome, emissions };
+}
+
+/** A call that goes into the outbox with the line of the outcome. */
+export function callOf(tools: Pick<CallTools, "newId">): (call: QueuedCall) => Emission {
+  return ({ name, payload }) => ({ entryId: tools.newId(), type: name, payload, version: 1, isCall: true });
 }
 
 function failedOf(tools: CallTools, run: Run, context: CallContext, thrown: unknown): Called | undefined {
@@ -138,14 +170,9 @@ function overdueOf(
   const { clock } = tools;
   const failed = failureOf(tools, run, CallContext.stopReasonOf(context), undefined);
   if (failed?.kind !== "failed") return undefined;
-  const runningSinceMs = Math.round(nowMs(clock) - (clock.monotonicMs() - begunAtMs));
+  const runningSinceMs = Math.round(wallMs(clock) - (clock.monotonicMs() - begunAtMs));
   const outcome = { ...failed, failure: { ...failed.failure, runningSinceMs } };
   return { outcome, emissions: NO_EMISSIONS, late };
-}
-
-/** For people to read: ownership and due times never depend on it. */
-function nowMs(clock: Clock): number {
-  return clock.virtualNowMs?.() ?? Date.now();
 }
 
 function withMiddleware(
@@ -180,6 +207,7 @@ function limitsOf(
 }
 
 function outcomeOf(returned: unknown, isAct: boolean, step: string): Outcome {
+  if (returned instanceof OwnOutcome) return returned.outcome;
   try {
     if (isErr(returned)) {
       const error = encodeJson(returned.error, { field: `The error of step ${step}`, allowNul: true });

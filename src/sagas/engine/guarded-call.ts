@@ -4,7 +4,7 @@
  */
 import type { Verdict } from "../../core/breaker.ts";
 import { takesOver, type Outcome } from "../../core/saga/interpreter.ts";
-import type { BreakerSettings, FallbackSettings } from "../define/fallback-steps.ts";
+import type { BreakerSettings, FallbackSettings } from "../define/steps/fallback.ts";
 import { failureOf, type SagaFailure } from "../view/outcome.ts";
 import type { Breakers } from "./breakers.ts";
 import { CallContext } from "./call-context.ts";

@@ -1,6 +1,6 @@
 /** A call of a step that this process makes for a saga: its inputs, how it is stopped, and its result. */
 import type { CallCommand } from "../../core/saga/interpreter.ts";
-import { membersFrom } from "../../core/saga/group.ts";
+import { membersFrom } from "../../core/saga/steps/group.ts";
 import type { SagaState } from "../../core/saga/state.ts";
 import { Stoppable, type StopReason } from "../../runtime/stoppable.ts";
 import { CallContext } from "./call-context.ts";
@@ -45,6 +45,7 @@ export class HostedCall extends Eventual<CallEnd> implements CallRequest, Pendin
   /** The state in which the call was made: what it sees does not change while it runs. */
   readonly #state: SagaState;
   tx: unknown;
+  code: CallRequest["code"];
   context: CallContext | undefined;
   readonly #stopping: Stopping;
   #waiting: Stoppable | undefined;

@@ -6,24 +6,32 @@
 import type { CallCommand } from "../../core/saga/interpreter.ts";
 import type { ControlDetails, Entry } from "../../core/saga/entry.ts";
 import { failingStep, type SagaState } from "../../core/saga/state.ts";
-import type { Arrival } from "../../core/saga/wait.ts";
+import type { Arrival } from "../../core/saga/steps/wait.ts";
 import type { Lease } from "../../runtime/lease.ts";
 import { graceInTransaction } from "../../runtime/own-transaction.ts";
 import type { StopReason } from "../../runtime/stoppable.ts";
 import type { Database } from "../../storage/database.ts";
 import type { RefusedWrites } from "../../storage/write/refused-writes.ts";
+import { AmendsError, errorLabel } from "../../core/errors.ts";
+import { sagaMachine } from "../../core/saga/machine.ts";
+import type { StepState } from "../../core/saga/state.ts";
+import { awaitedDetails, endedSaga } from "../../core/saga/steps/child.ts";
 import type { AnySaga } from "../define/definition.ts";
-import type { Checkpoint, Journal, Move, SagaRecord } from "../journal/journal.ts";
-import { failureText } from "../../core/saga/failure-text.ts";
-import { callStep } from "./call.ts";
+import { goesOn, recorded } from "../define/own-outcome.ts";
+import type { Checkpoint, Journal, Move, Parent, RenewedClaim, SagaRecord } from "../journal/journal.ts";
+import { childEndOf, resultsOf, stallReason } from "../view/outcome.ts";
+import { childStep, type Children } from "./children.ts";
+import { failureLabel, failureText } from "../../core/saga/failure-text.ts";
+import { callOf, callStep } from "./call.ts";
 import type { Answer } from "./guarded-call.ts";
 import type { SagaHost, Lines, Pending, PendingCall, Recorded, StepSettings } from "../driver/saga-host.ts";
 import type { HostedCall } from "./hosted-call.ts";
-import { StepCalls, type StepCallTools } from "./step-calls.ts";
+import { StepCalls, type SpecialCalls, type StepCallTools } from "./step-calls.ts";
 import { Run, type Departure } from "../driver/run.ts";
 import type { PartContext } from "../../runtime/part.ts";
 import type { SagaEvents } from "./saga-events.ts";
 import { successLines } from "../driver/settle.ts";
+import { StoredProgress, type ProgressWrite } from "./progress/stored.ts";
 import { callStepInTransaction } from "./transactional.ts";
 
 /** What all sagas of an engine share. */
@@ -35,16 +43,26 @@ export interface HostTools extends StepCallTools {
   onRewound(host: JournalHost, foundVersion: number | undefined): void;
   /** The database refuses to record outcomes for a lasting reason, or no longer does. */
   readonly onRefused: (refused: RefusedWrites) => void;
-  /** Logs for operators: ids, names and labels. */
   readonly warn: PartContext["warn"];
+  /** Undefined if the storage cannot link sagas. */
+  readonly children: Children | undefined;
   isDraining(): boolean;
   /** A saga was given back and is due after this long. */
   dueIn(ms: number): void;
 }
 
-export class JournalHost implements SagaHost {
+/** A renewal under way, and the progress that it takes along. */
+export interface Renewal {
+  readonly claim: RenewedClaim;
+  readonly version: number;
+  readonly write: ProgressWrite | undefined;
+}
+
+export class JournalHost implements SagaHost, SpecialCalls {
   readonly run: Run;
   readonly token: number;
+  /** The saga that waits for its end. */
+  readonly parent: Parent | undefined;
   version: number;
   /** Why it cannot go on here: it is stalled instead. */
   readonly refusal: ControlDetails | undefined;
@@ -58,11 +76,14 @@ export class JournalHost implements SagaHost {
   #epoch: number;
   /** A version that is being written: a renewal that reads it has read this host's own line. */
   #sentVersion = 0;
+  /** What the checkpoint under way takes along. */
+  #sentProgress: ProgressWrite | undefined;
   /** It was recovered, and has made no progress since. */
   #unconfirmedRecovery: boolean;
   /** An operator added a line that the driver has not read. */
   #isChanged = false;
   readonly #calls: StepCalls;
+  readonly #progress: StoredProgress;
 
   constructor(
     tools: HostTools,
@@ -74,8 +95,10 @@ export class JournalHost implements SagaHost {
     this.token = record.token;
     this.version = record.version;
     this.refusal = refusal;
+    this.#progress = new StoredProgress(this.run);
     this.#tools = tools;
-    this.#calls = new StepCalls(tools, this.run, this, (call) => this.#callInTransaction(call));
+    this.parent = record.parent;
+    this.#calls = new StepCalls(tools, this.run, this, this);
     this.#epoch = record.epoch;
     this.#unconfirmedRecovery = record.recoveryAttempts > 0;
   }
@@ -107,6 +130,21 @@ export class JournalHost implements SagaHost {
   /** A renewal has read this version of the saga. */
   sawVersion(version: number): void {
     if (version > Math.max(this.version, this.#sentVersion)) this.interrupt();
+  }
+
+  /** A renewal begins now. */
+  renewal(): Renewal {
+    const { id, token, version } = this;
+    const write = this.#progress.forRenewal();
+    const reported = write?.text ? { text: write.text, version } : undefined;
+    return { claim: { id, token, reported }, version, write };
+  }
+
+  /** The renewal has found this version of the saga's row: progress that it took along is stored unless a checkpoint was faster. */
+  renewed({ version, write }: Renewal, foundVersion: number): void {
+    const isLatest = this.version === version && this.#sentVersion <= version;
+    if (write && isLatest && foundVersion <= version) this.#progress.stored(write);
+    this.sawVersion(foundVersion);
   }
 
   /** Why calls that begin now must stop, or what was told and is not dealt with yet. */
@@ -143,7 +181,7 @@ export class JournalHost implements SagaHost {
     return this.#calls.until(pendings, ms);
   }
 
-  #callInTransaction(call: HostedCall): Promise<Answer> {
+  inTransaction(call: HostedCall): Promise<Answer> {
     const { journal, graceMs } = this.#tools;
     const db = this.#tools.database as Database;
     const tools = { ...this.#tools, graceMs: graceInTransaction(db, graceMs) };
@@ -190,13 +228,16 @@ export class JournalHost implements SagaHost {
 
   #recorded(checkpoint: Checkpoint, lines: Lines): Recorded {
     this.#accept(checkpoint, lines);
+    // The saga that waits for its end is due now.
+    if (this.parent && sagaMachine.isTerminal(lines.state.status)) this.#tools.dueIn(0);
     if (!lines.rest) return "held";
     this.#tools.dueIn(lines.rest.releaseMs);
     return "left";
   }
 
   #checkpoint(lines: Lines): Checkpoint {
-    const { entry, more, emissions, state } = lines;
+    const { entry, more, state } = lines;
+    const emissions = this.#withStalled(lines);
     const { id: sagaId, token } = this;
     const epoch = this.#epoch;
     return {
@@ -207,9 +248,34 @@ export class JournalHost implements SagaHost {
       entry,
       more,
       emissions,
+      parent: this.parent,
       move: this.#move(lines),
       state,
     };
+  }
+
+  /** With the call that follows a stall, if the saga stalls by these lines. */
+  #withStalled({ emissions, state }: Lines): Lines["emissions"] {
+    const { stalled } = this.run.definition;
+    if (!stalled || state.status !== "STALLED" || this.run.state.status === "STALLED") return emissions;
+    const { keyId: sagaId, input } = this.run;
+    const context = {
+      sagaId,
+      input,
+      results: resultsOf(state),
+      reason: stallReason(state),
+      step: state.stall?.step,
+    };
+    try {
+      const payload = stalled.payload(context);
+      return [...emissions, callOf(this.#tools)({ name: stalled.name, payload })];
+    } catch (error) {
+      this.warn(
+        { id: this.id, error: errorLabel(error) },
+        "amends: onStalled of a saga failed; its call was not made",
+      );
+      return emissions;
+    }
   }
 
   /** How the saga's row changes; undefined if it does not. */
@@ -218,9 +284,15 @@ export class JournalHost implements SagaHost {
     const from = this.run.state.status;
     const failing = failingStep(state) !== undefined;
     const isSame = state.status === from && failing === (failingStep(this.run.state) !== undefined);
-    if (isSame && !rest && !recovered) return undefined;
+    const isMoving = !isSame || rest !== undefined || recovered;
+    const written = this.#progress.forCheckpoint(state, isMoving);
+    this.#sentProgress = written;
+    if (!isMoving && !written) return undefined;
     const { releaseMs, awaits } = rest ?? { releaseMs: undefined };
-    return { from, to: state.status, releaseMs, awaits, error: failureText(state), failing, recovered };
+    const error = failureText(state);
+    const label = failureLabel(state);
+    const shared = { releaseMs, awaits, error, errorLabel: label, failing, recovered };
+    return { from, to: state.status, ...shared, progress: written?.text };
   }
 
   /** The lines are durable: only now does any reader see them. */
@@ -230,6 +302,8 @@ export class JournalHost implements SagaHost {
     const count = more === undefined ? 0 : more.length;
     this.version = version + count;
     this.run.accept(lines, this.nowMs());
+    if (this.#sentProgress) this.#progress.stored(this.#sentProgress);
+    this.#progress.settle(state);
     if (move?.recovered) this.#unconfirmedRecovery = false;
     // Of several lines, only the last tells readers that the saga has ended.
     const { sagaEvents } = this.#tools;
@@ -255,8 +329,38 @@ export class JournalHost implements SagaHost {
     return "changed";
   }
 
-  arrivals(): Promise<readonly Arrival[]> {
-    return this.#tools.journal.arrivals(this.id);
+  async arrivals(): Promise<readonly Arrival[]> {
+    const arrivals = await this.#tools.journal.arrivals(this.id);
+    return this.#hasChildren ? Promise.all(arrivals.map((arrival) => this.#withEnd(arrival))) : arrivals;
+  }
+
+  /** The end of a child says no more than that: how the child ended, its log tells. */
+  async #withEnd(arrival: Arrival): Promise<Arrival> {
+    const id = endedSaga(arrival.name);
+    const isTaken = this.run.state.steps.some(({ received }) => received === arrival.number);
+    if (id === undefined || isTaken) return arrival;
+    const record = await this.#tools.journal.load(id);
+    return record ? { ...arrival, payload: JSON.stringify(childEndOf(record.state)) } : arrival;
+  }
+
+  get #hasChildren(): boolean {
+    return this.run.state.plan.some(({ child }) => child !== undefined);
+  }
+
+  child(call: HostedCall): Answer | Promise<Answer> {
+    const { children } = this.#tools;
+    const { child, name } = call.step;
+    const state = this.run.state.steps[call.command.index] as StepState;
+    const parent = { id: this.run.keyId, step: childStep(name, state) };
+    call.code = async (context) => {
+      if (!children || !child) throw new AmendsError("NOT_SUPPORTED", "This storage cannot link sagas.");
+      const awaited =
+        call.command.kind === "act"
+          ? await children.start(parent, child, context)
+          : await children.undo(parent, child, state, context, this.id);
+      return awaited ? goesOn([awaitedDetails(awaited)]) : recorded(null);
+    };
+    return callStep(this.#tools, call);
   }
 }
 

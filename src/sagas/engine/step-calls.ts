@@ -15,6 +15,12 @@ export interface StepCallTools extends CallTools {
   readonly breakers: Breakers;
 }
 
+/** Calls that need more than the step's code: a transaction, or other sagas. */
+export interface SpecialCalls {
+  inTransaction(call: HostedCall): Promise<Answer>;
+  child(call: HostedCall): Answer | Promise<Answer>;
+}
+
 const NOTHING = (): void => undefined;
 const NONE: readonly never[] = [];
 
@@ -22,20 +28,15 @@ export class StepCalls {
   readonly #tools: StepCallTools;
   readonly #run: Run;
   readonly #stopping: Stopping;
-  readonly #callInTransaction: (call: HostedCall) => Promise<Answer>;
+  readonly #special: SpecialCalls;
   #running: readonly HostedCall[] = NONE;
   #wake: () => void = NOTHING;
 
-  constructor(
-    tools: StepCallTools,
-    run: Run,
-    stopping: Stopping,
-    callInTransaction: (call: HostedCall) => Promise<Answer>,
-  ) {
+  constructor(tools: StepCallTools, run: Run, stopping: Stopping, special: SpecialCalls) {
     this.#tools = tools;
     this.#run = run;
     this.#stopping = stopping;
-    this.#callInTransaction = callInTransaction;
+    this.#special = special;
   }
 
   make(command: CallCommand): PendingCall {
@@ -62,7 +63,8 @@ export class StepCalls {
   }
 
   #callUnguarded(call: HostedCall): Answer | Promise<Answer> {
-    return call.step.transaction ? this.#callInTransaction(call) : callStep(this.#tools, call);
+    if (call.step.child) return this.#special.child(call);
+    return call.step.transaction ? this.#special.inTransaction(call) : callStep(this.#tools, call);
   }
 
   #ended(call: HostedCall, answer: Answer): void {

@@ -1,12 +1,13 @@
 /** The journal of sagas in a database. Starts and checkpoints go through group writers; every other statement is rare. */
-import type { DatabaseWatch } from "../../storage/retry.ts";
+import { answerInTime, type DatabaseWatch } from "../../storage/retry.ts";
 import { claimCount } from "../../core/claim-token.ts";
 import { AmendsError } from "../../core/errors.ts";
 import { control, type Entry } from "../../core/saga/entry.ts";
-import { openingLines } from "../../core/saga/group.ts";
+import { openingName } from "../../core/saga/path.ts";
+import { openingLines } from "../../core/saga/steps/group.ts";
 import { sagaMachine } from "../../core/saga/machine.ts";
 import { evolve } from "../../core/saga/evolve.ts";
-import type { Arrival } from "../../core/saga/wait.ts";
+import type { Arrival } from "../../core/saga/steps/wait.ts";
 import { renewalLimitMs } from "../../storage/claim.ts";
 import {
   DatabaseReplaced,
@@ -15,27 +16,33 @@ import {
   type Session,
   type SyncSession,
 } from "../../storage/database.ts";
-import { performNow } from "../../storage/joins/work.ts";
+import { perform, performNow } from "../../storage/joins/work.ts";
 import { LaneTurns } from "../../storage/lanes.ts";
 import type { Sql } from "../../storage/sql.ts";
 import type { RefusedWrites } from "../../storage/write/refused-writes.ts";
 import { OutcomeWriter } from "../../runtime/outcome-writer.ts";
-import { creating, flush, flushInside, type Execute, type Item } from "./flush.ts";
+import { flush, flushInside, type Execute, type Item } from "./flush.ts";
 import { insertLines } from "./line-queries.ts";
+import { SagaReader } from "./reading.ts";
+import { startingAll } from "./start/many.ts";
 import { encodePlan, UNRECORDED_PLAN } from "../../core/saga/plan.ts";
 import {
   OPERATOR_TOKEN,
+  type CheckFound,
   type Checkpoint,
-  type Claimed,
+  type Founded,
   type OperatorLine,
   type Journal,
   type KnownKind,
   type LogEntry,
   type NewSaga,
+  type RenewedClaim,
   type SagaRecord,
 } from "./journal.ts";
-import { ServedKinds } from "../kinds/served.ts";
+import { ServedKinds, type Beside } from "../kinds/served.ts";
 import { LogScan } from "../lost/log-scan.ts";
+import { DatabaseFamily } from "./family.ts";
+import { tellParent } from "./family-queries.ts";
 import { moveFor } from "./move-queries.ts";
 import { claimSagas, recordPlans, renewSagas, selectLogs, selectSaga, stallDamaged } from "./queries.ts";
 import { ForeignLines, toLogEntry, toRecord } from "./rows.ts";
@@ -46,6 +53,8 @@ export interface DatabaseJournalOptions {
   readonly signal?: AbortSignal;
   readonly watch?: DatabaseWatch;
   readonly onRefused?: (refused: RefusedWrites) => void;
+  /** What is read beside the kinds of open sagas. */
+  readonly beside?: Beside;
 }
 
 export class DatabaseJournal implements Journal {
@@ -55,13 +64,17 @@ export class DatabaseJournal implements Journal {
   readonly #starts: OutcomeWriter<Item, boolean>;
   readonly #lines: OutcomeWriter<Item, boolean>;
   readonly #turns: LaneTurns = new LaneTurns();
+  readonly #reader: SagaReader;
   readonly #kinds: ServedKinds;
   readonly #scan: LogScan;
+  readonly family: DatabaseFamily;
 
-  constructor({ db, signal, watch, onRefused }: DatabaseJournalOptions) {
+  constructor({ db, signal, watch, onRefused, beside }: DatabaseJournalOptions) {
     this.#db = db;
-    this.#kinds = new ServedKinds(db, (work) => this.#persist(work));
+    this.#kinds = new ServedKinds(db, (work) => this.#persist(work), beside);
     this.#scan = new LogScan(db);
+    this.#reader = new SagaReader(db, (work) => this.#persist(work));
+    this.family = new DatabaseFamily(db, (work) => this.#persist(work));
     const write = (items: readonly Item[]): Promise<readonly boolean[]> => flushInEpoch(db, items);
     const options = { db, write, bytes: bytesOf, signal, watch, onRefused };
     this.#starts = new OutcomeWriter({ ...options, failFast: () => true, parallelFrom: Infinity });
@@ -78,16 +91,19 @@ export class DatabaseJournal implements Journal {
     return this.#starts.submit({ start: saga });
   }
 
-  createIn(session: Session, saga: NewSaga): Promise<boolean> {
-    return this.#flushIn(session, { start: saga });
+  createAll(sagas: readonly NewSaga[], check: CheckFound, session?: Session): Promise<readonly Founded[]> {
+    const starting = (on: Session): Promise<readonly Founded[]> =>
+      perform(on, startingAll(on.dialect, sagas, check, this.#db.epoch ?? 0));
+    if (session) return starting(session);
+    this.#db.refuseInside?.();
+    return answerInTime(
+      this.#db,
+      this.#persist(() => this.#db.transaction(starting)),
+    );
   }
 
-  createNow(session: SyncSession, saga: NewSaga): SagaRecord | "created" | undefined {
-    const { dialect } = session;
-    if (performNow(session, creating(dialect, saga))) return "created";
-    const [row] = session.query(selectSaga(dialect, saga.id, false));
-    const lines = session.query(selectLogs(dialect, [saga.id]));
-    return row && { ...toRecord(row, lines.map(toLogEntry)), epoch: this.#db.epoch ?? 0 };
+  createAllNow(session: SyncSession, sagas: readonly NewSaga[], check: CheckFound): readonly Founded[] {
+    return performNow(session, startingAll(session.dialect, sagas, check, this.#db.epoch ?? 0));
   }
 
   append(checkpoint: Checkpoint): Promise<boolean> {
@@ -99,15 +115,7 @@ export class DatabaseJournal implements Journal {
   }
 
   async load(id: string, session?: Session): Promise<SagaRecord | undefined> {
-    if (cannotExist(id)) return undefined;
-    const { dialect } = session ?? this.#db;
-    const statements = [selectSaga(dialect, id, false), selectLogs(dialect, [id])];
-    const { epoch = 0 } = this.#db;
-    const read = session ? inTurn(session)(statements) : this.#persist(() => inTurn(this.#db)(statements));
-    const [rows, lines] = (await read) as [readonly Row[], readonly Row[]];
-    // The database was replaced during the read: the two results may belong to different databases.
-    if (!session && epoch !== (this.#db.epoch ?? 0)) return this.load(id);
-    return rows[0] && { ...toRecord(rows[0], lines.map(toLogEntry)), epoch };
+    return cannotExist(id) ? undefined : this.#reader.load(id, session);
   }
 
   async claim(
@@ -152,7 +160,7 @@ export class DatabaseJournal implements Journal {
     );
   }
 
-  async renew(holds: readonly Claimed[], leaseMs: number): Promise<ReadonlyMap<string, number>> {
+  async renew(holds: readonly RenewedClaim[], leaseMs: number): Promise<ReadonlyMap<string, number>> {
     const rows = await this.#persist(() =>
       this.#db.query(renewSagas(this.#db.dialect, holds, leaseMs), renewalLimitMs(leaseMs)),
     );
@@ -208,7 +216,11 @@ export class DatabaseJournal implements Journal {
       if (written.length === 0) continue;
       const running = record.owner !== undefined && state.status === record.state.status;
       await session.query(moveFor(dialect, { id, version, from: record.state.status, state, running }));
-      if (sagaMachine.isTerminal(state.status)) await session.query(forgetInterests(dialect, [id]));
+      if (sagaMachine.isTerminal(state.status)) {
+        await session.query(forgetInterests(dialect, [id]));
+        const { parent } = record;
+        if (parent) for (const tell of tellParent(dialect, id, parent.id)) await session.query(tell);
+      }
       const notice = dialect.notify();
       if (notice) await session.query(notice);
       const added = { ...decided.entry, id: version, token: OPERATOR_TOKEN, atMs: record.nowMs };
@@ -286,7 +298,8 @@ async function withPlans(
       name === row["name"] && version === Number(row["definition"]);
     const kind = kinds.find(isOf) as KnownKind; // only known kinds are claimed
     recorded.push({ ...kind, id: row["id"] as string });
-    const deadline = kind.deadlineMs === undefined ? null : Number(row["created_at"]) + kind.deadlineMs;
+    const beganAtMs = Number(row["run_at"] ?? row["created_at"]);
+    const deadline = kind.deadlineMs === undefined ? null : beganAtMs + kind.deadlineMs;
     return { ...row, plan: encodePlan(kind.plan), deadline_at: row["deadline_at"] ?? deadline };
   });
   await session.query(recordPlans(session.dialect, recorded));
@@ -373,7 +386,8 @@ export function claimLines(before: SagaRecord, owner: string, again: boolean): r
   const entry = control("$claim", { by: owner, kind: again ? "again" : "first" });
   const first = before.plan[0];
   const expired = before.deadlineAtMs !== undefined && before.deadlineAtMs <= before.nowMs;
-  const begins = before.state.status === "PENDING" && first !== undefined && !before.state.cancel && !expired;
+  const { status, cancel, isReversal } = before.state;
+  const begins = status === "PENDING" && first !== undefined && !cancel && !expired && !isReversal;
   if (!begins) return [entry];
-  return [{ ...entry, next: { step: first.name, action: "act" } }, ...openingLines(before.plan)];
+  return [{ ...entry, next: { step: openingName(first), action: "act" } }, ...openingLines(before.plan)];
 }

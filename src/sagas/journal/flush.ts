@@ -8,11 +8,11 @@
  *
  * A flush can be repeated after a commit whose answer was lost: a line that is there under our own token is ours.
  */
-import { openingLines } from "../../core/saga/group.ts";
+import { openingLines } from "../../core/saga/steps/group.ts";
 import { sagaMachine } from "../../core/saga/machine.ts";
+import type { PlannedStep } from "../../core/saga/plan.ts";
 import { isRefusal, type UniqueKey } from "../../storage/write/checked-write.ts";
 import type { Dialect, Row } from "../../storage/database.ts";
-import type { Work } from "../../storage/joins/work.ts";
 import type { Sql } from "../../storage/sql.ts";
 import { insertEmissions, lineEmission, type LineEmission } from "./emission-queries.ts";
 import type { Checkpoint, NewSaga } from "./journal.ts";
@@ -29,9 +29,10 @@ import {
   type FurtherLine,
   type Line,
 } from "./line-queries.ts";
+import { tellParent } from "./family-queries.ts";
 import { moveSagas } from "./move-queries.ts";
 import { forgetInterests, insertInterests } from "./signal-queries.ts";
-import { CREATED, insertSagas } from "./start-queries.ts";
+import { CREATED, insertSagas } from "./start/queries.ts";
 
 export type Item = { readonly start: NewSaga } | { readonly checkpoint: Checkpoint };
 
@@ -48,7 +49,7 @@ export async function flush(
     // Among many starts an existing id is common, and must not cost the others a second flush.
     const isAlone = items.length === 1;
     const statements = [
-      ...startStatements(dialect, sorted, isAlone),
+      ...startStatements(dialect, sorted.starts, isAlone),
       ...optimisticStatements(dialect, sorted),
     ];
     const results = await execute(withNotice(dialect, sorted, statements));
@@ -68,15 +69,6 @@ export function flushInside(
   items: readonly Item[],
 ): Promise<readonly boolean[]> {
   return flushChecked(dialect, execute, items, sort(items));
-}
-
-/** A start in a caller's transaction. False if the id exists already. */
-export function* creating(dialect: Dialect, saga: NewSaga): Work<boolean> {
-  const sorted = sort([{ start: saga }]);
-  const [insert, ...others] = withNotice(dialect, sorted, startStatements(dialect, sorted, false));
-  const created = createdIn(yield insert as Sql);
-  for (const statement of others) yield statement;
-  return created.has(saga.id);
 }
 
 /** The keys whose violation means that a version or an id is taken. Any other violation is an error. */
@@ -111,7 +103,8 @@ function sort(items: readonly Item[]): Sorted {
   return { starts, appends, moves, emissions };
 }
 
-function startStatements(dialect: Dialect, { starts }: Sorted, isOptimistic: boolean): Sql[] {
+/** The first one inserts the rows of the sagas. */
+export function startStatements(dialect: Dialect, starts: readonly NewSaga[], isOptimistic: boolean): Sql[] {
   if (starts.length === 0) return [];
   const interested = starts.filter(({ interests }) => interests.length > 0);
   const openings = starts.filter(({ plan }) => plan[0]?.group).flatMap(openingsOf);
@@ -121,20 +114,24 @@ function startStatements(dialect: Dialect, { starts }: Sorted, isOptimistic: boo
   return statements;
 }
 
-/** A saga that ends no longer waits for any event. Sagas without waits for events have nothing to remove. */
+/**
+ * A saga that ends no longer waits for any event, and the one that waits for its end is told. Most sagas have neither waits for
+ * events nor a parent.
+ */
 function endStatements(dialect: Dialect, { moves }: Sorted): Sql[] {
-  const ended = moves.filter(
-    ({ move, state }) =>
-      move && sagaMachine.isTerminal(move.to) && state.plan.some(({ wait }) => wait?.kind === "event"),
-  );
-  return ended.length === 0
-    ? []
-    : [
-        forgetInterests(
-          dialect,
-          ended.map(({ sagaId }) => sagaId),
-        ),
-      ];
+  const ended = moves.filter(({ move }) => move && sagaMachine.isTerminal(move.to));
+  const interested = ended.filter(({ state }) => state.plan.some(awaitsEvents)).map(({ sagaId }) => sagaId);
+  const statements = interested.length === 0 ? [] : [forgetInterests(dialect, interested)];
+  for (const { sagaId, parent } of ended)
+    if (parent) statements.push(...tellParent(dialect, sagaId, parent.id));
+  return statements;
+}
+
+/** A step may wait for events as such, as one of several alternatives, or to end its rounds. */
+export function awaitsEvents({ wait, repeat }: PlannedStep): boolean {
+  const isEvent = ({ kind }: { readonly kind: string }): boolean => kind === "event";
+  if (repeat?.until) return isEvent(repeat.until);
+  return wait !== undefined && (isEvent(wait) || (wait.any?.some(isEvent) ?? false));
 }
 
 function optimisticStatements(dialect: Dialect, sorted: Sorted): Sql[] {
@@ -144,19 +141,27 @@ function optimisticStatements(dialect: Dialect, sorted: Sorted): Sql[] {
   if (moves.length > 0)
     statements.push(...insertLinesAfter(dialect, moveSagas(dialect, moves, false), lines));
   else if (lines.length > 0) statements.push(insertOptimisticLines(dialect, lines));
-  if (emissions.length > 0) statements.push(insertEmissions(dialect, emissions));
+  if (emissions.length > 0) statements.push(...insertEmissions(dialect, emissions));
   statements.push(...endStatements(dialect, sorted));
   return statements;
 }
 
 function withNotice(
   dialect: Dialect,
-  { starts, emissions }: Sorted,
+  { starts, emissions, moves }: Sorted,
   statements: readonly Sql[],
 ): readonly Sql[] {
-  const isNews = emissions.length > 0 || starts.some((saga) => saga.owner === undefined);
+  const isNews =
+    emissions.length > 0 ||
+    starts.some(isDue) ||
+    moves.some(({ parent, move }) => parent && move && sagaMachine.isTerminal(move.to));
   const notice = isNews ? dialect.notify() : undefined;
   return notice ? [...statements, notice] : statements;
+}
+
+/** A worker may claim it at once. */
+export function isDue({ owner, gate }: NewSaga): boolean {
+  return owner === undefined && gate === undefined;
 }
 
 async function flushChecked(
@@ -166,14 +171,14 @@ async function flushChecked(
   sorted: Sorted,
 ): Promise<readonly boolean[]> {
   const { starts, appends, moves, emissions } = sorted;
-  const statements = startStatements(dialect, sorted, false);
+  const statements = startStatements(dialect, starts, false);
   const add = (when: boolean, make: () => Sql): number => (when ? statements.push(make()) - 1 : -1);
   const appended = add(appends.length > 0, () => insertLines(dialect, appends));
   const fenced = add(moves.length > 0, () => insertFencedLines(dialect, moves));
   const further = [...appends, ...moves].flatMap(furtherLinesOf);
   add(further.length > 0, () => insertFurtherLines(dialect, further));
   add(moves.length > 0, () => moveSagas(dialect, moves, true));
-  add(emissions.length > 0, () => insertEmissions(dialect, emissions));
+  if (emissions.length > 0) statements.push(...insertEmissions(dialect, emissions));
   statements.push(...endStatements(dialect, sorted));
   const results = await execute(withNotice(dialect, sorted, statements));
   const created = createdIn(starts.length > 0 ? results[0] : []);
@@ -188,7 +193,7 @@ async function flushChecked(
   return items.map((item) => ("start" in item ? created.delete(item.start.id) : !isMissing(item.checkpoint)));
 }
 
-function createdIn(rows: readonly Row[] | undefined): Set<string> {
+export function createdIn(rows: readonly Row[] | undefined): Set<string> {
   return new Set((rows ?? []).map((row) => CREATED.read(row).id));
 }
 

@@ -6,7 +6,9 @@ import type { Entry } from "../../core/saga/entry.ts";
 import type { SagaStatus } from "../../core/saga/machine.ts";
 import type { Plan } from "../../core/saga/plan.ts";
 import type { SagaState } from "../../core/saga/state.ts";
-import type { Arrival } from "../../core/saga/wait.ts";
+import type { Arrival } from "../../core/saga/steps/wait.ts";
+import type { Attributes } from "../../core/start/attributes.ts";
+import type { StartControls } from "../../core/start/controls.ts";
 import type { Session, SyncSession } from "../../storage/database.ts";
 
 /** Lines that come from outside the worker carry a token that no worker has. */
@@ -20,6 +22,10 @@ export interface SagaRecord {
   readonly id: string;
   readonly name: string;
   readonly definition: number;
+  /** The saga that started it, and the step of that saga. */
+  readonly parent?: Parent | undefined;
+  /** The saga that it takes back. */
+  readonly reverses?: string | undefined;
   readonly input: unknown;
   readonly plan: Plan;
   readonly begun: boolean;
@@ -28,6 +34,8 @@ export interface SagaRecord {
   readonly token: number;
   readonly owner: string | undefined;
   readonly recoveryAttempts: number;
+  readonly priority: number;
+  readonly attributes: Attributes | undefined;
   /** The database's epoch when it was read. */
   readonly epoch: number;
   /** Instants by the database's clock, and that clock's own reading, so that only differences are used. */
@@ -35,9 +43,19 @@ export interface SagaRecord {
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
   readonly deadlineAtMs: number | undefined;
+  /** The gate of its start; undefined if it was due at once. */
+  readonly runAtMs: number | undefined;
   readonly dueAtMs: number | undefined;
+  /** What its calls have reported of their progress (core/saga/progress.ts). */
+  readonly progress?: string | undefined;
   readonly entries: readonly LogEntry[];
   readonly state: SagaState;
+}
+
+/** The saga that waits for the end of another one, and its step. */
+export interface Parent {
+  readonly id: string;
+  readonly step: string;
 }
 
 /** An event that a saga will wait for. */
@@ -46,18 +64,20 @@ export interface Interest {
   readonly field: string;
   /** As JSON, so that a number is not taken for a text. */
   readonly value: string;
+  /** The step, with its alternative behind a slash if it waits for the first of several. */
   readonly step: string;
-  /** Where the step stands in the plan. */
+  /** The order among the events that the saga waits for. */
   readonly place: number;
 }
 
-export interface NewSaga {
+export interface NewSaga extends StartControls {
   readonly id: string;
   readonly name: string;
   readonly definition: number;
   readonly input: string;
   /** Empty where a reference started it: its first claim records the plan. */
   readonly plan: Plan;
+  /** Counted from its gate. */
   readonly deadlineMs: number | undefined;
   /** Begun at once by this owner under this lease; otherwise any worker may claim it. */
   readonly owner: string | undefined;
@@ -65,15 +85,19 @@ export interface NewSaga {
   readonly token: number;
   readonly leaseMs: number;
   readonly interests: readonly Interest[];
+  /** The saga that starts it, and waits for its end. */
+  readonly parent?: Parent | undefined;
 }
 
-/** An event for the outbox, written in the same commit as the line that it belongs to. */
+/** An event or a call for the outbox, written in the same commit as the line that it belongs to. */
 export interface Emission {
   readonly entryId: string;
   readonly type: string;
   readonly payload: string | null;
   /** The version of the event's schema. Default: 1. */
   readonly version: number;
+  /** It is a durable call of this name, not an event. */
+  readonly isCall?: boolean | undefined;
 }
 
 export interface Checkpoint {
@@ -87,6 +111,8 @@ export interface Checkpoint {
   /** Lines at the versions after it, written exactly if `entry` is: they begin or end other steps of a group. */
   readonly more?: readonly Entry[] | undefined;
   readonly emissions: readonly Emission[];
+  /** The saga that waits for the end of this one. */
+  readonly parent?: Parent | undefined;
   readonly move: Move | undefined;
   /** The state after the lines, for storages that keep the whole saga in one value. */
   readonly state: SagaState;
@@ -98,14 +124,18 @@ export interface Move {
   readonly to: SagaStatus;
   /** Give the saga back, to be claimed after this long. Undefined: the owner keeps it. */
   readonly releaseMs: number | undefined;
-  /** The signal or event that the saga waits for while no worker has it. One that arrived after `seen` makes it due at once. */
-  readonly awaits?: { readonly name: string; readonly seen: number } | undefined;
+  /** What the saga waits for while no worker has it. Something that arrived after `seen` makes it due at once. */
+  readonly awaits?: { readonly names: readonly string[]; readonly seen: number } | undefined;
   /** JSON of why it failed or stalled. */
   readonly error: string | null;
+  /** The label by which lists find it. Default: none. */
+  readonly errorLabel?: string | null | undefined;
   /** A step behind the pivot keeps failing and needs a person. Default: false. */
   readonly failing?: boolean | undefined;
   /** The saga made progress: reset its recovery budget. */
   readonly recovered: boolean;
+  /** The progress of its calls; null for none any more. Undefined: it stays as it is. */
+  readonly progress?: string | null | undefined;
 }
 
 export interface Kind {
@@ -126,19 +156,28 @@ export interface Claimed {
   readonly token: number;
 }
 
+/** A claim that is renewed. */
+export interface RenewedClaim extends Claimed {
+  /** New progress of its calls. It is stored unless the saga's row has a later version than this. */
+  readonly reported?: { readonly text: string; readonly version: number } | undefined;
+}
+
 export interface Journal {
   /** Events that steps emit are kept in the same commit as the line that they belong to. */
   readonly keepsEvents: boolean;
   /** True if the saga was created, false if a saga with this id exists. */
   create(saga: NewSaga): Promise<boolean>;
-  /** In the caller's own transaction. */
-  createIn(session: Session, saga: NewSaga): Promise<boolean>;
+  /**
+   * All of them or none, in one commit or in the caller's own transaction. `check` gets each start whose id exists, with the saga
+   * that has it, and refuses all by throwing. Returns the saga that existed, or "created", for each.
+   */
+  createAll(sagas: readonly NewSaga[], check: CheckFound, session?: Session): Promise<readonly Founded[]>;
+  /** The same in a synchronous transaction. */
+  createAllNow(session: SyncSession, sagas: readonly NewSaga[], check: CheckFound): readonly Founded[];
   /** False if that version is taken: nothing was changed. */
   append(checkpoint: Checkpoint): Promise<boolean>;
   /** In a transaction that also holds a step's own effects. */
   appendIn(session: Session, checkpoint: Checkpoint): Promise<boolean>;
-  /** Creates a saga in a synchronous transaction. Returns the existing one if the id is taken. */
-  createNow(session: SyncSession, saga: NewSaga): SagaRecord | "created" | undefined;
   /** With a session, as that transaction sees it. */
   load(id: string, session?: Session): Promise<SagaRecord | undefined>;
   claim(
@@ -150,7 +189,7 @@ export interface Journal {
     except?: readonly string[],
   ): Promise<readonly SagaRecord[]>;
   /** The versions of the sagas that are still held. A saga that is missing was lost. */
-  renew(holds: readonly Claimed[], leaseMs: number): Promise<ReadonlyMap<string, number>>;
+  renew(holds: readonly RenewedClaim[], leaseMs: number): Promise<ReadonlyMap<string, number>>;
   /**
    * Changes a saga from outside its worker: reads it under a lock, and appends the line that `decide` returns. A saga that no
    * worker has becomes due at once.
@@ -159,7 +198,47 @@ export interface Journal {
   /** The signals and events that were sent to a saga, in their order. */
   arrivals(id: string): Promise<readonly Arrival[]>;
   drained(): Promise<void>;
+  /** Children and reversals; undefined if the storage cannot keep them. */
+  readonly family: Family | undefined;
 }
+
+/** Sagas that belong together: a parent and the children of its steps, a saga and the one that takes it back. */
+export interface Family {
+  /** The child that a step has started. */
+  childOf(parent: Parent): Promise<SagaRecord | undefined>;
+  /**
+   * Makes the saga that takes back this one, under one of these ids, or finds it. `check` throws if the saga cannot be taken back.
+   * Undefined: there is no such saga.
+   */
+  reverse(reversal: NewReversal, check: (record: SagaRecord) => void): Promise<SagaRecord | undefined>;
+  /** The children of a saga and the one that takes it back, without their logs. */
+  relatives(id: string): Promise<readonly Relative[]>;
+}
+
+export interface NewReversal {
+  /** The saga that is taken back. */
+  readonly id: string;
+  /** The ids that the reversal may get, in this order. */
+  readonly ids: readonly string[];
+  readonly entry: Entry;
+  /** The saga that waits for its end. */
+  readonly parent: Parent | undefined;
+}
+
+export interface Relative {
+  readonly id: string;
+  readonly status: SagaStatus;
+  /** The step of the parent; undefined of a reversal that was asked for. */
+  readonly step: string | undefined;
+  /** It takes the saga back. */
+  readonly isReversal: boolean;
+}
+
+/** What became of a start. */
+export type Founded = "created" | SagaRecord;
+
+/** Throws if a start and the saga that has its id are not the same. `found` is undefined if that saga was removed meanwhile. */
+export type CheckFound = (saga: NewSaga, found: SagaRecord | undefined) => void;
 
 export interface OperatorLine {
   readonly entry: Entry;

@@ -58,8 +58,8 @@ const FENCED_LINE = fields<Checkpoint>({ ...LINE.shape, from_status: text(({ mov
 export function insertFencedLines(dialect: Dialect, moves: readonly Checkpoint[]): Sql {
   return sql`insert into ${dialect.table("saga_logs")} (${LINE.names}, created_at)
     select ${LINE_VALUES}, ${dialect.now()} from ${dialect.rows(FENCED_LINE, moves)}
-    join ${dialect.table("saga_executions")} as c on c.id = r.saga_id and c.token = r.token and c.status = r.from_status
-    where c.status in (${literals(OPEN)}) ${dialect.forUpdateOf("c")}
+    join ${dialect.table("saga_executions")} as c on c.id = r.saga_id and c.token = r.token and c.status || '' = r.from_status
+    where c.status || '' in (${literals(OPEN)}) ${dialect.forUpdateOf("c")}
     on conflict do nothing returning saga_id, id, token`;
 }
 

@@ -1,12 +1,13 @@
 /** Moves the rows of sagas: with their lines in a flush, or from outside their worker. */
 import { BEGUN, CLAIMABLE, sagaMachine, type SagaStatus } from "../../core/saga/machine.ts";
-import { failureText } from "../../core/saga/failure-text.ts";
+import { failureLabel, failureText } from "../../core/saga/failure-text.ts";
 import { failingStep, type SagaState } from "../../core/saga/state.ts";
 import { bigint, flag, int, text } from "../../storage/column.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { fields } from "../../storage/fields.ts";
 import { empty, literals, raw, sql, type Sql } from "../../storage/sql.ts";
 import type { Checkpoint } from "./journal.ts";
+import { awaitsText } from "./signal-queries.ts";
 
 const MOVE = fields<Checkpoint>({
   id: text(({ sagaId }) => sagaId),
@@ -18,16 +19,24 @@ const MOVE = fields<Checkpoint>({
     default: null,
   }),
   error: text(({ move }) => move?.error, { default: null }),
+  error_label: text(({ move }) => move?.errorLabel, { default: null }),
   recovered: flag(({ move }) => move?.recovered === true, { default: 0 }),
   failing: flag(({ move }) => move?.failing === true, { default: 0 }),
-  awaits: text(({ move }) => move?.awaits?.name, { default: null }),
+  awaits: text(({ move }) => (move?.awaits ? awaitsText(move.awaits.names) : undefined), { default: null }),
   seen: int(({ move }) => move?.awaits?.seen, { default: null }),
+});
+
+/** An empty text stands for no progress any more, null for progress that stays as it is. */
+const PROGRESS_MOVE = fields<Checkpoint>({
+  ...MOVE.shape,
+  progress: text(({ move }) => (move?.progress === null ? "" : move?.progress)),
 });
 
 /**
  * Moves the rows of sagas. A saga that no worker may claim has no owner and no gate. With `written`, the update moves only
  * rows whose line is there. Without it, a writer that has lost the saga fails at the insert of its line right after. A row moves
- * only to a later version: a repeat after a lost answer must not undo what an operator did meanwhile.
+ * only to a later version: a repeat after a lost answer must not undo what an operator did meanwhile. Each row is found by its id:
+ * the empty text keeps planners from reading the index of all due sagas instead.
  */
 export function moveSagas(dialect: Dialect, moves: readonly Checkpoint[], written: boolean): Sql {
   const isWritten = sql`and exists (
@@ -36,14 +45,16 @@ export function moveSagas(dialect: Dialect, moves: readonly Checkpoint[], writte
   // The row's own count of signals decides: a signal that was sent since the saga was read makes it due at once.
   const gate = sql`case when ${closed} then null when r.release_ms is null then c.next_attempt_at
     when c.signals > r.seen then ${dialect.now()} else ${dialect.plusMs(dialect.now(), raw("r.release_ms"))} end`;
+  const isProgress = moves.some(({ move }) => move?.progress !== undefined);
+  const progress = isProgress ? sql`progress = nullif(coalesce(r.progress, c.progress), ''),` : empty;
   return sql`update ${dialect.table("saga_executions")} as c
-    set status = r.to_status, version = r.version, next_attempt_at = ${gate}, awaits = r.awaits,
+    set ${progress} status = r.to_status, version = r.version, next_attempt_at = ${gate}, awaits = r.awaits,
       owner = case when ${closed} or r.release_ms is not null then null else c.owner end,
-      error = coalesce(r.error, c.error),
+      error = coalesce(r.error, c.error), error_label = r.error_label,
       failing_at = case when r.failing = 1 then coalesce(c.failing_at, ${dialect.now()}) end,
       recovery_attempts = case when r.recovered = 1 then 0 else c.recovery_attempts end, updated_at = ${dialect.now()}
-    from ${dialect.rows(MOVE, moves)}
-    where c.id = r.id and c.token = r.token and c.status = r.from_status and c.version < r.version
+    from ${dialect.rows(isProgress ? PROGRESS_MOVE : MOVE, moves)}
+    where c.id = r.id and c.token = r.token and c.status || '' = r.from_status and c.version < r.version
       ${written ? isWritten : empty}`;
 }
 
@@ -66,7 +77,8 @@ export function moveFor(dialect: Dialect, { id, version, from, state, running }:
   return sql`update ${dialect.table("saga_executions")}
     set status = ${to}, version = ${version}, owner = ${owner}, next_attempt_at = ${gate},
       recovery_attempts = case when ${running ? 1 : 0} = 1 then recovery_attempts else 0 end,
+      progress = ${sagaMachine.isTerminal(to) ? raw("null") : raw("progress")},
       failing_at = ${failingStep(state) ? raw("failing_at") : raw("null")},
-      error = coalesce(${failureText(state)}, error), updated_at = ${dialect.now()}
+      error = coalesce(${failureText(state)}, error), error_label = ${failureLabel(state)}, updated_at = ${dialect.now()}
     where id = ${id} and status in (${literals([from])})`;
 }

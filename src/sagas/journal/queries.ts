@@ -1,12 +1,12 @@
 /** The statements on sagas that are not hot: claims, reads, renewals. The hot ones are in flush.ts. */
 import { BEGUN, CLAIMABLE, RECORDED, STALLED, sagaMachine } from "../../core/saga/machine.ts";
 import { encodePlan, UNRECORDED_PLAN } from "../../core/saga/plan.ts";
-import { claimStatement, renewStatement, type Claimable } from "../../storage/claim.ts";
-import { text } from "../../storage/column.ts";
+import { claimStatement, renewStatement, type Claimable, type TakenAlong } from "../../storage/claim.ts";
+import { int, text } from "../../storage/column.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { fields } from "../../storage/fields.ts";
 import { empty, literals, raw, sql, type Sql } from "../../storage/sql.ts";
-import type { Claimed, KnownKind } from "./journal.ts";
+import type { KnownKind, RenewedClaim } from "./journal.ts";
 import { kindOf } from "../kinds/kind-of.ts";
 import { EXECUTION, LINE } from "./rows.ts";
 
@@ -17,6 +17,7 @@ export const SAGAS: Claimable = {
   states: CLAIMABLE,
   classes: [{ where: sql`due.recovery_attempts = 0` }, { where: sql`due.recovery_attempts > 0` }],
   rank: sql`due.recovery_attempts`,
+  hasPriorities: true,
 };
 
 /** The columns of a saga's row, and the time of the database. */
@@ -54,7 +55,7 @@ export function claimSagas(
 
 /** The plan of sagas that a reference started, as the definition of the worker that claimed them first has it. */
 export function recordPlans(dialect: Dialect, sagas: readonly PlannedSaga[]): Sql {
-  const deadline = dialect.plusMs(raw("c.created_at"), raw("r.deadline_ms"));
+  const deadline = dialect.plusMs(raw("coalesce(c.run_at, c.created_at)"), raw("r.deadline_ms"));
   return sql`update ${dialect.table("saga_executions")} as c
     set plan = r.plan, kind = r.kind, deadline_at = coalesce(c.deadline_at, case when r.deadline_ms is null then null else ${deadline} end)
     from ${dialect.rows(PLANNED, sagas)} where c.id = r.id and c.plan = ${UNRECORDED_PLAN}`;
@@ -71,14 +72,34 @@ const PLANNED = fields<PlannedSaga>({
   deadline_ms: text(({ deadlineMs }) => (deadlineMs === undefined ? undefined : String(deadlineMs))),
 });
 
+const REPORTED = fields<RenewedClaim>({
+  known_version: int(({ reported }) => reported?.version),
+  progress: text(({ reported }) => reported?.text),
+});
+
+/** A row of a later version was changed since by a checkpoint, which knew the progress better, or by a person. */
+const PROGRESS: TakenAlong<RenewedClaim> = {
+  values: REPORTED,
+  set: raw(
+    "progress = case when r.progress is null or c.version > r.known_version then c.progress else r.progress end",
+  ),
+};
+
 /** One that was given back has no owner: a renewal that was under way then must not close its gate again. */
-export function renewSagas(dialect: Dialect, holds: readonly Claimed[], leaseMs: number): Sql {
-  return renewStatement(dialect, SAGAS, holds, leaseMs, raw("id, version"), raw("c.owner is not null"));
+export function renewSagas(dialect: Dialect, holds: readonly RenewedClaim[], leaseMs: number): Sql {
+  const along = holds.some(({ reported }) => reported) ? PROGRESS : undefined;
+  const isHeld = raw("c.owner is not null");
+  return renewStatement(dialect, SAGAS, holds, leaseMs, raw("id, version"), isHeld, along);
 }
 
 export function selectSaga(dialect: Dialect, id: string, lock: boolean): Sql {
   return sql`select ${executionColumns(dialect, "c")} from ${dialect.table("saga_executions")} as c
     where c.id = ${id} ${lock ? dialect.forUpdateOf("c") : empty}`;
+}
+
+export function selectSagas(dialect: Dialect, ids: readonly string[]): Sql {
+  return sql`select ${executionColumns(dialect, "c")} from ${dialect.table("saga_executions")} as c
+    where ${dialect.among(raw("c.id"), ids)}`;
 }
 
 export function selectLogs(dialect: Dialect, ids: readonly string[]): Sql {
@@ -96,6 +117,6 @@ export function stallDamaged(
   ids: readonly string[],
 ): Sql {
   return sql`update ${dialect.table("saga_executions")}
-    set status = ${literals([STALLED])}, owner = null, next_attempt_at = null, error = ${JSON.stringify({ stall: { kind } })}, updated_at = ${dialect.now()}
+    set status = ${literals([STALLED])}, owner = null, next_attempt_at = null, error = ${JSON.stringify({ stall: { kind } })}, error_label = ${kind}, updated_at = ${dialect.now()}
     where ${dialect.among(raw("id"), ids)} and status in (${literals(sagaMachine.sources("stall"))})`;
 }

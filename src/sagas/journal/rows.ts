@@ -3,7 +3,8 @@ import type { Entry, EntryStatus } from "../../core/saga/entry.ts";
 import type { Direction } from "../../core/identity.ts";
 import { decodePlan, type Plan } from "../../core/saga/plan.ts";
 import { evolve } from "../../core/saga/evolve.ts";
-import { initial, type SagaState } from "../../core/saga/state.ts";
+import { initial, reversalOf, type SagaState } from "../../core/saga/state.ts";
+import type { Attributes } from "../../core/start/attributes.ts";
 import { claimCount, laterClaim } from "../../core/claim-token.ts";
 import { AmendsError } from "../../core/errors.ts";
 import type { SagaStatus } from "../../core/saga/machine.ts";
@@ -24,10 +25,17 @@ interface ExecutionRow {
   readonly token: number;
   readonly owner: string | undefined;
   readonly recoveryAttempts: number;
+  readonly priority: number;
+  readonly attributes: Attributes | undefined;
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly deadlineAt: number | undefined;
+  readonly runAt: number | undefined;
   readonly nextAttemptAt: number | undefined;
+  readonly progress: string | undefined;
+  readonly parentId: string | undefined;
+  readonly parentStep: string | undefined;
+  readonly reverses: string | undefined;
 }
 
 /** Instants are milliseconds since the epoch. */
@@ -43,10 +51,17 @@ export const EXECUTION: Table<ExecutionRow> = table("saga_executions", {
   token: bigint("token"),
   owner: optional(text("owner")),
   recoveryAttempts: int("recovery_attempts"),
+  priority: int("priority"),
+  attributes: optional(json<Attributes>("attributes")),
   createdAt: instant("created_at"),
   updatedAt: instant("updated_at"),
   deadlineAt: optional(instant("deadline_at")),
+  runAt: optional(instant("run_at")),
   nextAttemptAt: optional(instant("next_attempt_at")),
+  progress: optional(text("progress")),
+  parentId: optional(text("parent_id")),
+  parentStep: optional(text("parent_step")),
+  reverses: optional(text("reverses")),
 });
 
 /** With the time of the database when it was read. */
@@ -114,6 +129,8 @@ export function toRecord(given: Row, entries: readonly LogEntry[]): SagaRecord {
     id: row.id,
     name: row.name,
     definition: row.definition,
+    parent: parentOf(row),
+    reverses: row.reverses,
     input: row.context.input,
     plan,
     begun: row.begun,
@@ -121,15 +138,23 @@ export function toRecord(given: Row, entries: readonly LogEntry[]): SagaRecord {
     token: entries.reduce((token, entry) => laterClaim(token, entry.token), row.token),
     owner: row.owner,
     recoveryAttempts: row.recoveryAttempts,
+    priority: row.priority,
+    attributes: row.attributes,
     epoch: 0,
     nowMs: row.nowAt,
     createdAtMs: row.createdAt,
     updatedAtMs: row.updatedAt,
     deadlineAtMs: row.deadlineAt,
+    runAtMs: row.runAt,
     dueAtMs: row.nextAttemptAt,
+    progress: row.progress,
     entries,
     state: fold(plan, row.begun, entries, row.status, row.createdAt),
   };
+}
+
+function parentOf({ parentId: id, parentStep: step }: ExecutionRow): SagaRecord["parent"] {
+  return id === undefined || step === undefined ? undefined : { id, step };
 }
 
 /** How far a database's clock may be set back without making a saga look younger than its lines. */
@@ -154,5 +179,10 @@ export function fold(
   createdAtMs: number,
 ): SagaState {
   if (plan.length === 0) return { ...initial(plan, false), status };
-  return entries.reduce(evolve, initial(plan, begun, createdAtMs));
+  const first = initial(plan, begun, createdAtMs);
+  const reversed = entries.findIndex(({ step }) => step === "$reverse");
+  if (reversed < 0) return entries.reduce(evolve, first);
+  // The lines before it are those of the saga that is taken back.
+  const completed = entries.slice(0, reversed).reduce(evolve, first);
+  return entries.slice(reversed + 1).reduce(evolve, reversalOf(completed));
 }

@@ -1,6 +1,6 @@
 /** The statements on what sagas wait for: signals that were sent to them, and events that they will wait for. */
 import { CLAIMABLE, OPEN } from "../../core/saga/machine.ts";
-import type { Arrival } from "../../core/saga/wait.ts";
+import type { Arrival } from "../../core/saga/steps/wait.ts";
 import { int, text } from "../../storage/column.ts";
 import type { Dialect, Row } from "../../storage/database.ts";
 import { fields } from "../../storage/fields.ts";
@@ -38,16 +38,29 @@ export function insertSignal(dialect: Dialect, signal: NewSignal, number: number
     values (${sagaId}, ${number}, ${name}, ${dedupeId}, ${payload}, ${version ?? null}, ${dialect.now()})`;
 }
 
-/** Counts the signal. A saga that waits for exactly this one and that no worker has becomes due at once. */
+/** The column `awaits`: the name that a saga waits for, or all of several names with a space around each. */
+export function awaitsText(names: readonly string[]): string {
+  return names.length === 1 ? (names[0] as string) : ` ${names.join(" ")} `;
+}
+
+/** Does the saga's row wait for this name? */
+function isAwaited(dialect: Dialect, name: string): Sql {
+  const among = dialect.pick({
+    postgres: sql`strpos(awaits, ${` ${name} `}) > 0`,
+    sqlite: sql`instr(awaits, ${` ${name} `}) > 0`,
+  });
+  return sql`owner is null and (awaits = ${name} or ${among}) and status in (${literals(CLAIMABLE)})`;
+}
+
+/** Counts the signal. A saga that waits for this one and that no worker has becomes due at once. */
 export function countSignal(dialect: Dialect, { sagaId, name }: NewSignal, number: number): Sql {
-  const isAwaited = sql`owner is null and awaits = ${name} and status in (${literals(CLAIMABLE)})`;
   return sql`update ${dialect.table("saga_executions")}
-    set signals = ${number}, next_attempt_at = case when ${isAwaited} then ${dialect.now()} else next_attempt_at end
+    set signals = ${number}, next_attempt_at = case when ${isAwaited(dialect, name)} then ${dialect.now()} else next_attempt_at end
     where id = ${sagaId} and status in (${literals(OPEN)})`;
 }
 
 export function selectSignals(dialect: Dialect, sagaId: string): Sql {
-  return sql`select number, name, dedupe_id, payload, event_version from ${dialect.table("saga_signals")}
+  return sql`select number, name, dedupe_id, payload, event_version, ${dialect.epochMs(raw("created_at"))} as created_at from ${dialect.table("saga_signals")}
     where saga_id = ${sagaId} order by number`;
 }
 
@@ -58,6 +71,7 @@ export function toArrival(row: Row): Arrival {
     name: row["name"] as string,
     payload: row["payload"] as string | null,
     ...(version !== null && { version: Number(version) }),
+    atMs: Number(row["created_at"]),
   };
 }
 

@@ -6,7 +6,7 @@ import { AmendsError } from "../../core/errors.ts";
 import { checkId } from "../../core/identity.ts";
 import { givenTransaction, refuseUnknown } from "../../core/options.ts";
 import { sagaMachine, type SagaStatus } from "../../core/saga/machine.ts";
-import { eventArrivesAs, isEventName } from "../../core/saga/wait.ts";
+import { eventArrivesAs, isEventName } from "../../core/saga/steps/wait.ts";
 import type { Database, Dialect, Session } from "../../storage/database.ts";
 import { atOnce, joinNow } from "../../storage/joins/at-once.ts";
 import { perform, performNow, type Work } from "../../storage/joins/work.ts";

@@ -8,7 +8,7 @@ import type { Dialect } from "../../storage/database.ts";
 import { fields } from "../../storage/fields.ts";
 import { lanesInUse } from "../../storage/lanes.ts";
 import type { Selection } from "../../storage/read/selection.ts";
-import { literals, raw, sql, type Sql } from "../../storage/sql.ts";
+import { empty, literals, raw, sql, type Sql } from "../../storage/sql.ts";
 import { projection, type Projection } from "../../storage/table.ts";
 
 /** The kinds of open sagas, as `lanes(lane)`. */
@@ -38,11 +38,13 @@ function firstOf(dialect: Dialect, column: string): Sql {
     where o.status in (${literals(CLAIMABLE)}) and o.kind = lanes.lane order by o.kind, o.recovery_attempts limit 1)`;
 }
 
-export function selectOpenLanes(dialect: Dialect): Sql {
+/** `beside` is a figure of another room that is read in the same statement, in a row without a lane. */
+export function selectOpenLanes(dialect: Dialect, beside?: Sql): Sql {
+  const extra = beside ? sql`union all select null, null, null, null, ${beside}` : empty;
   return sql`with recursive ${openLanes(dialect)}
     select lanes.lane, ${firstOf(dialect, "name")} as name, ${firstOf(dialect, "definition")} as definition,
-      ${firstOf(dialect, "plan")} as plan
-    from lanes where lanes.lane is not null`;
+      ${firstOf(dialect, "plan")} as plan, null as beside
+    from lanes where lanes.lane is not null ${extra}`;
 }
 
 /** A kind that a worker can run. */
@@ -69,6 +71,13 @@ export function reportServed(dialect: Dialect, kinds: readonly ServedKind[]): Sq
 
 /** A kind that no worker has been able to run for this long needs a person. */
 export const UNSERVED_MS = 600_000;
+
+/** A condition: a worker has been able to run this definition lately. `$` is the character after `#`. */
+export function isServed(dialect: Dialect, name: Sql, version: Sql): Sql {
+  const kind = sql`${name} || '@' || cast(${version} as text)`;
+  return sql`exists (select 1 from ${dialect.table("saga_kinds")} as g where g.kind >= ${kind} || '#'
+    and g.kind < ${kind} || '$' and ${dialect.plusMs(raw("g.seen_at"), UNSERVED_MS)} > ${dialect.now()})`;
+}
 
 /** The number of sagas of a kind that are counted. */
 const COUNT_MAX = 1_000;

@@ -3,7 +3,8 @@
  * its own still fit. The open kinds are read from time to time, because other processes may begin sagas with other steps.
  */
 import { decodePlan, encodePlan, misfit } from "../../core/saga/plan.ts";
-import type { Database } from "../../storage/database.ts";
+import type { Database, Dialect, Row } from "../../storage/database.ts";
+import type { Sql } from "../../storage/sql.ts";
 import type { KnownKind } from "../journal/journal.ts";
 import { OPEN_LANE, reportServed, selectOpenLanes, type OpenLane, type ServedKind } from "./queries.ts";
 import { kindOf } from "./kind-of.ts";
@@ -13,9 +14,18 @@ const READ_MS = 1_000;
 /** A worker says this often which kinds it can run. */
 const REPORT_MS = 60_000;
 
+/** A figure of another room that is read with the open kinds, so that it costs no statement of its own. */
+export interface Beside {
+  /** The expression; undefined if nothing is wanted now. */
+  beside(dialect: Dialect): Sql | undefined;
+  /** Its value, as the database returned it. */
+  learn(value: unknown): void;
+}
+
 export class ServedKinds {
   readonly #db: Database;
   readonly #persist: <T>(work: () => Promise<T>) => Promise<T>;
+  readonly #beside: Beside | undefined;
   #open: readonly OpenLane[] = [];
   #readAtMs = -Infinity;
   #reportedAtMs = -Infinity;
@@ -23,9 +33,10 @@ export class ServedKinds {
   /** Whether a definition, by its own kind, fits an open kind. It never changes. */
   readonly #fits = new Map<string, boolean>();
 
-  constructor(db: Database, persist: <T>(work: () => Promise<T>) => Promise<T>) {
+  constructor(db: Database, persist: <T>(work: () => Promise<T>) => Promise<T>, beside?: Beside) {
     this.#db = db;
     this.#persist = persist;
+    this.#beside = beside;
   }
 
   get isOld(): boolean {
@@ -35,8 +46,12 @@ export class ServedKinds {
   /** Reads the kinds of open sagas. */
   async read(): Promise<void> {
     this.#readAtMs = this.#db.clock.monotonicMs();
-    const rows = await this.#persist(() => this.#db.query(selectOpenLanes(this.#db.dialect)));
-    this.#open = rows.flatMap((row) => OPEN_LANE.tryRead(row) ?? []);
+    const { dialect } = this.#db;
+    const beside = this.#beside?.beside(dialect);
+    const rows = await this.#persist(() => this.#db.query(selectOpenLanes(dialect, beside)));
+    const isLane = (row: Row): boolean => row["lane"] !== null;
+    this.#open = rows.filter(isLane).flatMap((row) => OPEN_LANE.tryRead(row) ?? []);
+    if (beside) this.#beside?.learn(rows.find((row) => !isLane(row))?.["beside"]);
   }
 
   /** Tells attention which kinds have a worker. If that fails, it is told again at the next claim. */

@@ -2,8 +2,9 @@
 import { sagaMachine } from "../../core/saga/machine.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { empty, join, literals, raw, sql, type Sql } from "../../storage/sql.ts";
-import { SCAN_MAX, type SagaRange } from "./list-queries.ts";
-import { archivedColumns } from "./summary.ts";
+import { SCAN_MAX } from "./list-queries.ts";
+import { archivedColumns } from "./line-queries.ts";
+import type { SagaRange } from "./walk-queries.ts";
 
 /** Undefined where no archived saga can be in one of the states. */
 export function listArchived(dialect: Dialect, range: SagaRange, limit: number): Sql | undefined {

@@ -1,6 +1,6 @@
 /** Figures about sagas. Each is read from an index and counted up to a bound, so that none grows with the past. */
 import { CLAIMABLE, type SagaStatus } from "../../core/saga/machine.ts";
-import { gate } from "../../storage/claim.ts";
+import { byPriority, gate, placeOf } from "../../storage/claim.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { int } from "../../storage/column.ts";
 import { fields } from "../../storage/fields.ts";
@@ -8,7 +8,11 @@ import { joinFirst } from "../../storage/first-rows.ts";
 import { nextDueIn } from "../../storage/read/next-due.ts";
 import { join, literals, raw, sql, type Sql } from "../../storage/sql.ts";
 import { openLanes } from "../kinds/queries.ts";
-import { inState, someOpen } from "./list-queries.ts";
+import { someOpen } from "./list-queries.ts";
+import { inState } from "./walk-queries.ts";
+
+/** When a saga was due first: one that was started for later has not waited until then. */
+const FIRST_DUE = "coalesce(c.run_at, c.created_at)";
 
 /** How many there are of each state, counted no further than `max`; of the open ones, no further altogether. */
 export function countStatuses(dialect: Dialect, statuses: readonly SagaStatus[], max: number): Sql {
@@ -54,8 +58,9 @@ export function countEnded(
  */
 export function sampleSpans(dialect: Dialect, spans: Spans, sample: number): Sql {
   const ms = (name: string): Sql => dialect.epochMs(raw(`c.${name}`));
-  const waited = sql`case when c.recovery_attempts = 0 then coalesce(${ms("last_attempt_at")} - ${ms("created_at")}, 0) else 0 end`;
-  const query = sql`select cast(${ms("updated_at")} - ${ms("created_at")} as text) || ' ' || cast(${waited} as text) as value
+  const began = dialect.epochMs(raw(FIRST_DUE));
+  const waited = sql`case when c.recovery_attempts = 0 then coalesce(${ms("last_attempt_at")} - ${began}, 0) else 0 end`;
+  const query = sql`select cast(${ms("updated_at")} - ${began} as text) || ' ' || cast(${waited} as text) as value
     from ${dialect.table("saga_executions")} as c where ${inState("COMPLETED")}
       and ${inSpan(dialect, spans)} order by c.updated_at desc`;
   return sql`select r.n, first.value from ${numbers(dialect, spans.count)} ${joinFirst(dialect, query, sql`${sample}`, sample)}`;
@@ -69,8 +74,8 @@ function inSpan(dialect: Dialect, { fromMs, widthMs }: Spans): Sql {
 
 /** How long the newest `limit` sagas took that completed since an instant. */
 export function listDurations(dialect: Dialect, fromMs: number, limit: number): Sql {
-  const [created, updated] = ["created_at", "updated_at"].map((name) => dialect.epochMs(raw(`c.${name}`)));
-  return sql`select ${updated} - ${created} as took from ${dialect.table("saga_executions")} as c
+  const [began, updated] = [FIRST_DUE, "c.updated_at"].map((column) => dialect.epochMs(raw(column)));
+  return sql`select ${updated} - ${began} as took from ${dialect.table("saga_executions")} as c
     where ${inState("COMPLETED")} and c.updated_at >= ${dialect.instantOf(fromMs)}
     order by c.updated_at desc, c.id desc limit ${limit}`;
 }
@@ -80,13 +85,14 @@ export function listDurations(dialect: Dialect, fromMs: number, limit: number): 
  * begins with the kind and the number of recoveries.
  */
 export function selectDue(dialect: Dialect, max: number): Sql {
+  const place = raw(byPriority(dialect, "c."));
   const due = (
     recoveries: Sql,
   ): Sql => sql`(select ${dialect.epochMs(raw("coalesce(c.next_attempt_at, c.created_at)"))} as since
     from ${dialect.table("saga_executions")} as c
     where c.status in (${literals(CLAIMABLE)}) and c.kind = lanes.lane and c.recovery_attempts ${recoveries}
-      and ${gate(dialect, raw("c.next_attempt_at"))} <= ${dialect.now()}
-    order by c.recovery_attempts, ${gate(dialect, raw("c.next_attempt_at"))}, c.id limit ${max + 1}) as counted`;
+      and ${place} <= ${placeOf(dialect, dialect.now())} and ${gate(dialect, raw("c.next_attempt_at"))} <= ${dialect.now()}
+    order by c.recovery_attempts, ${place}, c.id limit ${max + 1}) as counted`;
   const each = [raw("= 0"), raw("> 0")].map(
     (recoveries) => sql`select (select min(counted.since) from ${due(recoveries)}) as since,
       (select count(*) from ${due(recoveries)}) as due, ${dialect.epochMs(dialect.now())} as now_at

@@ -6,7 +6,7 @@ import { sourceOf, type Selection, type Source } from "../../storage/read/select
 import type { LogEntry } from "../journal/journal.ts";
 import { selectLogs } from "../journal/queries.ts";
 import { ForeignLines, toLogEntry, toRecord } from "../journal/rows.ts";
-import { allowedActions, skippable, type SagaAction } from "../view/operators.ts";
+import { openActions, skippable, type OpenAction } from "../view/operators.ts";
 import { failureOf, stallReason, undoErrorsOf, type SagaFailure, type UndoFailure } from "../view/outcome.ts";
 import { excludedRows, failingRows, stalledRows } from "./stalled-queries.ts";
 
@@ -17,7 +17,7 @@ export interface StalledSaga {
   /** Why the saga turned back, where it did. */
   readonly error: SagaFailure | undefined;
   readonly undoErrors: readonly UndoFailure[];
-  readonly actions: readonly SagaAction[];
+  readonly actions: readonly OpenAction[];
   /** Steps that may be skipped. */
   readonly skippable: readonly string[];
 }
@@ -33,7 +33,7 @@ export interface FailingSaga {
   readonly attempts: number;
   /** The label of the last error. */
   readonly error: string;
-  readonly actions: readonly SagaAction[];
+  readonly actions: readonly OpenAction[];
   readonly skippable: readonly string[];
 }
 
@@ -65,7 +65,7 @@ function toFailing(row: Row, entries: readonly LogEntry[]): FailingSaga {
     failing?.failure.label ?? "UnknownError",
   ];
   const reason = `step ${step ?? "?"} has failed ${attempts} times (${error}) where the saga can only go forward; it is tried again`;
-  const [actions, skips] = state ? [allowedActions(state), skippable(state)] : [[], []];
+  const [actions, skips] = state ? [openActions(state), skippable(state)] : [[], []];
   return { ...known, reason, step, attempts, error, actions, skippable: skips };
 }
 
@@ -91,7 +91,7 @@ function toStalled(row: Row, entries: readonly LogEntry[]): StalledSaga {
       reason: stallReason(state),
       error: failureOf(state.failure),
       undoErrors: undoErrorsOf(state),
-      actions: allowedActions(state),
+      actions: openActions(state),
       skippable: skippable(state),
     };
   } catch (error) {

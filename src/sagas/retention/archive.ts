@@ -40,7 +40,8 @@ export async function readArchived(reader: Reader, id: string): Promise<Archived
   const [found] = await reader.query(selectArchived(reader.dialect, id));
   if (!found) return undefined;
   const { row, logs } = JSON.parse(found["record"] as string) as EndedSaga;
-  const view = viewOf(toRecord(row, logs.map(toLogEntry)));
+  // Nothing can be done to a saga that is no longer there.
+  const view = { ...viewOf(toRecord(row, logs.map(toLogEntry))), actions: [] };
   return { view, archivedAt: new Date(Number(found["archived_at"])) };
 }
 

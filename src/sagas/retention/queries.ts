@@ -2,6 +2,7 @@
 import { sagaMachine, type SagaStatus } from "../../core/saga/machine.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { literals, raw, sql, type Sql } from "../../storage/sql.ts";
+import { isAwaitedByNone } from "../journal/family-queries.ts";
 
 /** Sagas that ended in this state longer ago than this. */
 export interface Expiry {
@@ -17,7 +18,7 @@ function before(dialect: Dialect, afterMs: number): Sql {
 export function selectExpired(dialect: Dialect, { status, afterMs }: Expiry, limit: number): Sql {
   return sql`select c.id from ${dialect.table("saga_executions")} as c
     where c.status = ${literals([status])} and c.status in (${literals(sagaMachine.terminal)})
-      and c.updated_at < ${before(dialect, afterMs)}
+      and c.updated_at < ${before(dialect, afterMs)} and ${isAwaitedByNone(dialect)}
     order by c.updated_at, c.id limit ${limit}`;
 }
 

@@ -1,7 +1,7 @@
 /** A definition as Mermaid text: the same definition always gives the same text. */
-import type { Group } from "../../core/saga/group.ts";
+import type { Group } from "../../core/saga/steps/group.ts";
 import type { PlannedStep } from "../../core/saga/plan.ts";
-import { waitPhrase } from "../../core/saga/wait.ts";
+import { waitPhrase } from "../../core/saga/steps/wait.ts";
 import type { AnySaga } from "../define/definition.ts";
 
 /**

@@ -2,15 +2,17 @@
  * A saga that was started or found: follow it, wait for it, cancel it. Readers see a step only once it is durable.
  * What happens in this process reaches them at once; what happens in another is found by looking.
  */
-import { sleep, type Clock } from "../../storage/clock.ts";
+import type { Clock } from "../../storage/clock.ts";
 import { positiveMs, type Duration } from "../../core/duration.ts";
 import { AmendsError } from "../../core/errors.ts";
 import { refuseUnknown } from "../../core/options.ts";
-import type { Failure } from "../../core/saga/entry.ts";
-import type { Entry } from "../../core/saga/entry.ts";
+import type { Entry, Failure } from "../../core/saga/entry.ts";
+import { sagaMachine } from "../../core/saga/machine.ts";
 import type { Plan, PlannedStep } from "../../core/saga/plan.ts";
-import { readReceived, type Wait } from "../../core/saga/wait.ts";
-import type { Engine, Started } from "../engine/engine.ts";
+import { readReceived, type Wait } from "../../core/saga/steps/wait.ts";
+import type { AnySaga } from "../define/definition.ts";
+import type { Engine } from "../engine/engine.ts";
+import type { Started } from "../start/starts.ts";
 import type { Journal, SagaRecord } from "../journal/journal.ts";
 import type { News } from "../engine/saga-events.ts";
 import type { OperatorNote, Operators } from "./operators.ts";
@@ -61,6 +63,26 @@ export interface Lookout {
 const LOOK_FOR_WORKER_MS = 5_000;
 const LOOK_AGAIN_MIN_MS = 50;
 const LOOK_AGAIN_MAX_MS = 1_000;
+
+/** The existing saga with this id; with a definition or a reference in front, of that name. */
+export async function findSaga(
+  journal: Journal,
+  { active }: Pick<Engine, "active">,
+  first: string | Pick<AnySaga, "name">,
+  second: string | undefined,
+): Promise<Started> {
+  const [id, saga] = typeof first === "string" ? [first, undefined] : [second as string, first];
+  const record = await journal.load(id);
+  if (!record) throw new AmendsError("SAGA_NOT_FOUND", "There is no saga with this id.", { id });
+  if (saga && saga.name !== record.name) {
+    throw new AmendsError(
+      "SAGA_CONFLICT",
+      `The id belongs to a saga of ${record.name}, not of ${saga.name}. Ids are unique over all sagas.`,
+      { id, name: record.name },
+    );
+  }
+  return { id, created: false, run: active.get(id), sinceVersion: record.version };
+}
 
 /** A saga that was started or found: wait for its result, follow its steps, or cancel it. */
 export class SagaRun<Results = unknown, E = unknown> {
@@ -151,6 +173,8 @@ export class SagaRun<Results = unknown, E = unknown> {
     let waitMs = LOOK_AGAIN_MIN_MS;
     let mustLook = true;
     const cancelLook = clock.after(LOOK_FOR_WORKER_MS, () => void workers?.warnIfNone(this.id));
+    const onAbort = (): void => wake();
+    signal?.addEventListener("abort", onAbort);
     try {
       for (;;) {
         if (mustLook) {
@@ -162,11 +186,13 @@ export class SagaRun<Results = unknown, E = unknown> {
         }
         if (signal?.aborted) throw stoppedWaiting((await workers?.isRunning()) ?? true);
         if (heard.length === 0) {
-          const nap = new AbortController();
-          wake = () => nap.abort();
-          signal?.addEventListener("abort", wake, { once: true });
-          await sleep(clock, waitMs, nap.signal);
-          signal?.removeEventListener("abort", wake);
+          await new Promise<void>((resolve) => {
+            const cancel = clock.after(waitMs, resolve);
+            wake = () => {
+              cancel();
+              resolve();
+            };
+          });
           waitMs = Math.min(waitMs * 2, LOOK_AGAIN_MAX_MS);
         }
         mustLook = heard.length === 0;
@@ -175,10 +201,14 @@ export class SagaRun<Results = unknown, E = unknown> {
           if (news.version === seen + 1 && news.entry) {
             seen = news.version;
             yield { entries: [news.entry], state: news.state };
+          } else if (seen === Infinity && sagaMachine.isTerminal(news.state.status)) {
+            // Who asks for states alone need not look at a saga that has ended: nothing follows.
+            yield { entries: [], state: news.state };
           } else if (news.version > seen || !news.entry) mustLook = true;
         }
       }
     } finally {
+      signal?.removeEventListener("abort", onAbort);
       cancelLook();
       release();
       unsubscribe();

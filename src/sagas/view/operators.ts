@@ -4,11 +4,13 @@ import { encodeJson } from "../../core/json.ts";
 import { checkNote, type OperatorNote } from "../../core/operator-note.ts";
 import { control, type ControlDetails, type ControlName } from "../../core/saga/entry.ts";
 import { pivotBegun, turnEntry } from "../../core/saga/interpreter.ts";
-import type { PlannedStep } from "../../core/saga/plan.ts";
-import { failingStep, type SagaState } from "../../core/saga/state.ts";
+import { sagaMachine } from "../../core/saga/machine.ts";
+import { failingStep, indexOf, isActing, nameAt, type SagaState } from "../../core/saga/state.ts";
 import { canTurn } from "../../core/saga/undoing.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { OperatorLine, Journal, SagaRecord } from "../journal/journal.ts";
+import { checkReversible, newReversal } from "../engine/reversal.ts";
+import { failedUndos } from "./outcome.ts";
 
 export type { OperatorNote };
 
@@ -20,6 +22,15 @@ export interface SagaNote extends OperatorNote {
   readonly revision?: number;
 }
 
+/** The note of a cancellation, and optionally what a person knows of the pivot. */
+export interface CancelNote extends SagaNote {
+  /**
+   * For a saga that is stalled because it is unknown whether its pivot happened: you have made sure that it did not. The saga then
+   * compensates. Default: false.
+   */
+  readonly pivotDidNotHappen?: boolean;
+}
+
 /** The note of a skip, and optionally a result for the skipped step. */
 export interface SkipNote extends SagaNote {
   /** For a step after the pivot: the result that later steps see. Default: undefined. */
@@ -28,9 +39,12 @@ export interface SkipNote extends SagaNote {
 
 /**
  * What an operator may do to a saga. `retry` runs a stalled saga again, `skip` passes over a step, `resolve` ends it by
- * hand, `cancel` makes it compensate.
+ * hand, `cancel` makes it compensate, `reverse` takes back one that has completed.
  */
-export type SagaAction = "retry" | "skip" | "resolve" | "cancel";
+export type SagaAction = OpenAction | "reverse";
+
+/** What an operator may do to a saga that has not ended. */
+export type OpenAction = "retry" | "skip" | "resolve" | "cancel";
 
 export class Operators {
   readonly #journal: Journal;
@@ -44,8 +58,10 @@ export class Operators {
   }
 
   /** Undoes a saga that has not passed its pivot. Cancelling one that is being undone already changes nothing. */
-  cancel(id: string, note: SagaNote): Promise<SagaRecord> {
+  cancel(id: string, note: CancelNote): Promise<SagaRecord> {
     return this.#act(id, note, ({ state }, details) => {
+      if (state.isReversal)
+        throw refuse("CANCEL_REFUSED", "The saga takes back another one: it cannot be cancelled.", state);
       switch (state.status) {
         case "COMPENSATING":
         case "FAILED":
@@ -55,10 +71,19 @@ export class Operators {
         default:
       }
       if (state.cancel) return undefined;
+      if (note.pivotDidNotHappen === true && isPivotInDoubt(state))
+        return line("$turn", {
+          ...details,
+          kind: "cancelled",
+          step: state.stall?.step,
+          pivotDidNotHappen: true,
+        });
       if (pivotBegun(state) || !canTurn(state)) {
         throw refuse(
           "CANCEL_REFUSED",
-          "The saga has reached its pivot and can only go forward: it can no longer be cancelled.",
+          isPivotInDoubt(state)
+            ? "It is unknown whether the pivot happened. If you have made sure that it did not, cancel with `pivotDidNotHappen`; else retry or resolve the saga."
+            : "The saga has reached its pivot and can only go forward: it can no longer be cancelled.",
           state,
         );
       }
@@ -104,8 +129,41 @@ export class Operators {
     }
     return this.#act(id, note, ({ state }, details) => {
       requireHelpless(state, "resolved");
+      if (failingStep(state) && isActing(state))
+        throw refuse(
+          "NOT_ALLOWED_NOW",
+          "Another step or item of the saga is being called now. The saga can be resolved once that call has ended.",
+          state,
+        );
+      if (state.isReversal && as === "FAILED")
+        throw refuse(
+          "NOT_ALLOWED_NOW",
+          "The saga takes back another one: a person resolves it as COMPLETED, when everything is taken back.",
+          state,
+        );
       return line("$resolve", { ...details, as });
     });
+  }
+
+  /** Takes back a saga that has completed, by a saga of its own. Asked again, it is the same one. */
+  async reverse(id: string, note: OperatorNote): Promise<SagaRecord> {
+    const { family } = this.#journal;
+    if (!family)
+      throw new AmendsError(
+        "NOT_SUPPORTED",
+        "A custom `storage` cannot link sagas: nothing can be taken back.",
+      );
+    const details = checkNote(note, "the log of the saga that takes it back");
+    const reversal = await family.reverse(newReversal(id, details, undefined), checkReversible);
+    if (!reversal)
+      throw new AmendsError(
+        "SAGA_NOT_FOUND",
+        "There is no saga with this id, or retention has removed it with its log: it cannot be taken back.",
+        { id },
+      );
+    this.#engine.dueIn(0);
+    this.#wake();
+    return reversal;
   }
 
   async #act(
@@ -123,6 +181,8 @@ export class Operators {
     const { cancel, status, steps } = record.state;
     const isUndoing = steps.some(({ undo }) => undo === "begun");
     if (cancel && status === "RUNNING" && !isUndoing) this.#engine.interrupt(id);
+    if (sagaMachine.isTerminal(status))
+      this.#engine.ends.tell({ id, name: record.name, version: record.definition, state: record.state });
     this.#engine.sagaEvents.publish(id, { version: record.version, entry: undefined, state: record.state });
     this.#wake();
     return record;
@@ -131,32 +191,54 @@ export class Operators {
 
 /** What a person may do to a saga in this state. */
 export function allowedActions(state: SagaState): readonly SagaAction[] {
+  if (state.status === "COMPLETED") return state.pivot < 0 && !state.isReversal ? ["reverse"] : [];
+  return openActions(state);
+}
+
+/** The same of a saga that has not ended. */
+export function openActions(state: SagaState): readonly OpenAction[] {
   if (state.status === "STALLED") {
-    const actions: SagaAction[] = ["retry"];
+    const actions: OpenAction[] = ["retry"];
     if (skippable(state).length > 0) actions.push("skip");
     actions.push("resolve");
-    if (!state.failure && canTurn(state) && !pivotBegun(state)) actions.push("cancel");
+    const isBefore = !state.failure && canTurn(state) && !pivotBegun(state);
+    if (isBefore || isPivotInDoubt(state)) actions.push("cancel");
     return actions;
   }
   const failing = failingStep(state);
+  if (failing && isActing(state)) return failing.isCalled ? [] : ["skip"];
   if (failing) return failing.isCalled ? [] : ["skip", "resolve"];
+  if (waitBehindPivot(state) !== undefined) return ["skip", "resolve"];
+  if (state.isReversal) return [];
   const isOpen = state.status === "PENDING" || state.status === "RUNNING";
   return isOpen && !state.cancel && !pivotBegun(state) ? ["cancel"] : [];
 }
 
 /** Going back, the steps whose undo failed; going forward, the one that the saga stands at. */
 export function skippable(state: SagaState): readonly string[] {
-  const nameAt = (index: number): string => (state.plan[index] as PlannedStep).name;
-  const failed = state.steps.flatMap(({ undo }, index) => (undo === "failed" ? [nameAt(index)] : []));
+  const failed = failedUndos(state).map(({ index, item }) => nameAt(state, index, item));
   if (failed.length > 0) return failed;
   const failing = failingStep(state);
   if (failing) return failing.isCalled ? [] : [failing.name];
+  const waiting = waitBehindPivot(state);
+  if (waiting !== undefined) return [waiting];
   if (state.stall?.kind !== "forward-only") return [];
-  return state.plan
-    .slice(state.plan.findLastIndex((step) => step.pivot) + 1)
-    .some(({ name }) => name === state.stall?.step)
-    ? [state.stall.step as string]
-    : [];
+  const { step = "" } = state.stall;
+  return indexOf(state, step) > state.plan.findLastIndex(({ pivot }) => pivot) ? [step] : [];
+}
+
+/** The step behind the pivot at which the saga waits: only its own time limit would end the wait. */
+function waitBehindPivot({ status, pivot, plan, steps }: SagaState): string | undefined {
+  if (status !== "RUNNING" || pivot < 0) return undefined;
+  const index = steps.findIndex(({ act }, at) => at > pivot && act === "waiting");
+  const { name, child } = plan[index] ?? {};
+  return child === undefined ? name : undefined;
+}
+
+/** The saga is stalled because it is unknown whether its pivot happened. */
+function isPivotInDoubt({ stall, plan, pivot }: SagaState): boolean {
+  const isPivot = stall?.step === plan[pivot]?.name || stall?.step === plan[pivot]?.fallback;
+  return stall?.kind === "forward-only" && stall.step !== undefined && isPivot;
 }
 
 function requireStalled(state: SagaState, what: string): void {
@@ -164,9 +246,10 @@ function requireStalled(state: SagaState, what: string): void {
   throw refuse("NOT_ALLOWED_NOW", `Only a stalled saga can be ${what}; this one is ${state.status}.`, state);
 }
 
-/** A saga that is stalled, or whose step behind the pivot keeps failing while none of its calls runs. */
+/** A saga that is stalled, or that waits behind its pivot, or whose step there keeps failing while none of its calls runs. */
 function requireHelpless(state: SagaState, what: string): void {
   const failing = failingStep(state);
+  if (!failing && waitBehindPivot(state) !== undefined) return;
   if (!failing) return requireStalled(state, what);
   if (failing.isCalled)
     throw refuse(

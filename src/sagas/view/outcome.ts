@@ -1,17 +1,21 @@
 /** What a saga's end is to whoever waits for it. */
 import type { Failure } from "../../core/saga/entry.ts";
 import type { PlannedStep } from "../../core/saga/plan.ts";
-import type { SagaState, StepState } from "../../core/saga/state.ts";
+import { partOf } from "../../core/saga/part-name.ts";
+import { indexOf, nameAt, stateAt, type SagaState, type StepState } from "../../core/saga/state.ts";
+import { itemAt, type Items } from "../../core/saga/steps/items.ts";
+import type { ChildEnd } from "../../core/saga/steps/child.ts";
+import type { Place } from "../../core/saga/undoing.ts";
 
 /**
  * Why a saga compensates: a step returned `err`, or a call failed. `terminal`: a permanent error. `exhausted`: the
- * attempts are used up. `unfit`: a result that cannot be stored. `open`: an open circuit breaker. `deadline`: a
- * deadline has passed. `cancelled`: the saga was cancelled.
+ * attempts are used up, or the rounds. `unfit`: a result that cannot be stored. `open`: an open circuit breaker. `deadline`: a
+ * deadline has passed. `child`: a child saga failed. `cancelled`: the saga was cancelled.
  */
 export type SagaFailure<E = unknown> =
   | { readonly kind: "err"; readonly value: E; readonly label: string }
   | {
-      readonly kind: "terminal" | "exhausted" | "unfit" | "open" | "deadline" | "cancelled";
+      readonly kind: "terminal" | "exhausted" | "unfit" | "open" | "deadline" | "child" | "cancelled";
       readonly label: string;
       readonly message?: string;
     };
@@ -73,17 +77,40 @@ export function outcomeOf(id: string, state: SagaState): SagaOutcome | undefined
   }
 }
 
-const RESOLVED: SagaFailure = { kind: "cancelled", label: "ResolvedByHand" };
+/** What the end of a child is to its parent. */
+export function childEndOf(state: SagaState): ChildEnd {
+  if (state.status === "COMPLETED")
+    return { status: "COMPLETED", results: state.isReversal ? undefined : resultsOf(state) };
+  const { label, kind, error } = state.failure ?? {
+    label: RESOLVED.label,
+    kind: "cancelled",
+    error: undefined,
+  };
+  return { status: "FAILED", label, isErr: kind === "err", error };
+}
+
+/** The failure of a saga that a person has ended. */
+export const RESOLVED: SagaFailure = { kind: "cancelled", label: "ResolvedByHand" };
 
 /** What the finished steps returned, by name. */
 export function resultsOf({ plan, steps }: SagaState): Record<string, unknown> {
   const results: Record<string, unknown> = {};
   for (let index = 0; index < steps.length; index++) {
-    const { act, result } = steps[index] as StepState;
+    const { act, result, items } = steps[index] as StepState;
+    if (plan[index]?.end) continue;
     if (act === "done" || (act === "skipped" && result !== undefined))
-      results[resultName(plan[index] as PlannedStep)] = result;
+      results[resultName(plan[index] as PlannedStep)] = items ? itemResults(items) : result;
   }
   return results;
+}
+
+/** What the items of a list returned, in their order. */
+function itemResults(items: Items): readonly unknown[] {
+  return items.list.map(({ key, value }, number) => ({
+    key,
+    item: value,
+    result: itemAt(items, number)?.result,
+  }));
 }
 
 /** What a fallback returns is the result of the step whose place it took. */
@@ -99,17 +126,20 @@ export function failureOf(failure: Failure | undefined): SagaFailure | undefined
 }
 
 export function undoErrorsOf(state: SagaState): readonly UndoFailure[] {
-  return state.steps.flatMap(({ undo, undoFailure }, index) => {
-    if (undo !== "failed" || !undoFailure) return [];
-    const { kind, label, message } = undoFailure;
-    return [
-      {
-        step: (state.plan[index] as PlannedStep).name,
-        kind,
-        label,
-        ...(message !== undefined && { message }),
-      },
-    ];
+  return failedUndos(state).map(({ index, item }) => {
+    const { kind, label, message } = stateAt(state, index, item).undoFailure as Failure;
+    const step = nameAt(state, index, item);
+    return { step, kind, label, ...(message !== undefined && { message }) };
+  });
+}
+
+/** The steps and items whose undo has used up its tries, in their order. */
+export function failedUndos({ steps }: SagaState): readonly Place[] {
+  return steps.flatMap(({ undo, items }, index) => {
+    const failed: Place[] = undo === "failed" ? [{ index, item: undefined }] : [];
+    for (let item = 0; item < (items?.list.length ?? 0); item++)
+      if (itemAt(items as Items, item)?.undo === "failed") failed.push({ index, item });
+    return failed;
   });
 }
 
@@ -137,9 +167,9 @@ export function stallReason(state: SagaState): string {
 }
 
 /** The undo of this step was called: a call of the step that still runs is one of the undo. */
-function isUndone({ plan, steps }: SagaState, step: string | undefined): boolean {
-  const undo = steps[plan.findIndex(({ name }) => name === step)]?.undo;
-  return undo !== undefined && undo !== "none";
+function isUndone(state: SagaState, step: string = ""): boolean {
+  const { undo } = stateAt(state, indexOf(state, step), partOf(step).number);
+  return undo !== "none";
 }
 
 function sinceText(sinceMs: number | undefined): string {

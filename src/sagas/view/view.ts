@@ -1,9 +1,13 @@
 /** A saga as people see it: where it stands, and what happened, one line per thing that happened. */
 import type { ControlDetails, Entry, Failure } from "../../core/saga/entry.ts";
-import type { SagaStatus } from "../../core/saga/machine.ts";
+import { RECORDED, sagaMachine, type SagaStatus } from "../../core/saga/machine.ts";
 import type { Plan } from "../../core/saga/plan.ts";
-import { waitFor, type Wait } from "../../core/saga/wait.ts";
-import type { SagaRecord } from "../journal/journal.ts";
+import { nameAt, stateAt, type StepState } from "../../core/saga/state.ts";
+import { pauseMs } from "../../core/saga/steps/repeat.ts";
+import { limitOf, waitFor, type Wait } from "../../core/saga/steps/wait.ts";
+import { runningPlace } from "../../core/saga/undoing.ts";
+import type { Attributes } from "../../core/start/attributes.ts";
+import type { Relative, SagaRecord } from "../journal/journal.ts";
 import { allowedActions, skippable, type SagaAction } from "./operators.ts";
 import {
   failureOf,
@@ -13,6 +17,7 @@ import {
   type SagaFailure,
   type UndoFailure,
 } from "./outcome.ts";
+import { progressOf, type CallProgress } from "./progress.ts";
 
 /** One line of a saga's log. */
 export interface TimelineEntry {
@@ -49,9 +54,15 @@ export interface TimelineEntry {
 export interface Waiting {
   /** The name of the step that waits. */
   readonly step: string;
-  /** Whether it sleeps, or waits for a signal or an event. */
-  readonly kind: Wait["kind"];
-  /** The signal's name or the event's type; undefined for a sleep. */
+  /**
+   * What ends the wait: time (`sleep`), a signal, an event, the first of several (`any`), the next round (`round`), or the end of a
+   * child saga (`saga`).
+   */
+  readonly kind: Wait["kind"] | "round" | "saga";
+  /**
+   * The name of the signal, the type of the event, the alternatives of `any`, the signal or event that ends the rounds, or the id of the
+   * child saga; undefined for a sleep.
+   */
   readonly for: string | undefined;
   /** When the wait began. */
   readonly since: Date;
@@ -65,6 +76,16 @@ export interface RunningCall {
   readonly step: string;
   /** When the call began, by the clock of the worker that made it. */
   readonly since: Date;
+}
+
+/** A saga that another one started, or that takes another one back. */
+export interface RelatedSaga {
+  /** The id of the saga. */
+  readonly id: string;
+  /** Its state. */
+  readonly status: SagaStatus;
+  /** The step that started it; undefined if no step did. */
+  readonly step: string | undefined;
 }
 
 /** One saga: its definition, its state, and everything that happened to it. */
@@ -89,8 +110,16 @@ export interface SagaView {
   readonly createdAt: Date;
   /** When it last changed, by the database's clock. */
   readonly updatedAt: Date;
-  /** When the saga is due next, or when its lease ends; undefined if it is not scheduled. */
+  /** When the saga is due next, or when its lease ends; undefined if it has ended or is stalled. */
   readonly dueAt: Date | undefined;
+  /** The earliest instant at which it may run, as its start said (`runAt` or `delay`); undefined if that was at once. */
+  readonly runAt: Date | undefined;
+  /** True while it is PENDING and that instant has not come. */
+  readonly isScheduled: boolean;
+  /** Its priority among due sagas, 0 to 10. */
+  readonly priority: number;
+  /** The attributes that it was started with. */
+  readonly attributes: Attributes;
   /** What it waits for; undefined if it does not wait. */
   readonly waiting: Waiting | undefined;
   /** The process that runs it; undefined if none does. */
@@ -108,6 +137,16 @@ export interface SagaView {
    * there is none.
    */
   readonly running: RunningCall | undefined;
+  /** What its calls have reported of their progress, as it was last stored, in the order of the reports. */
+  readonly progress: readonly CallProgress[];
+  /** The saga that started it, and the step that waits for its end; undefined if the application started it. */
+  readonly parent: { readonly id: string; readonly step: string } | undefined;
+  /** The sagas that its steps have started, and those that take them back. */
+  readonly children: readonly RelatedSaga[];
+  /** The id of the completed saga that it takes back; undefined if it is not a reversal. */
+  readonly reverses: string | undefined;
+  /** The saga that takes it back; undefined if none does. */
+  readonly reversedBy: RelatedSaga | undefined;
   /** What an operator may do now. */
   readonly actions: readonly SagaAction[];
   /** The steps that an operator may skip. */
@@ -116,8 +155,11 @@ export interface SagaView {
   readonly timeline: readonly TimelineEntry[];
 }
 
-export function viewOf(record: SagaRecord): SagaView {
+/** `relatives` are read for the view of one saga only. */
+export function viewOf(record: SagaRecord, relatives: readonly Relative[] = []): SagaView {
   const { state } = record;
+  const related = ({ id, status, step }: Relative): RelatedSaga => ({ id, status, step });
+  const reversal = relatives.find(({ isReversal }) => isReversal);
   return {
     id: record.id,
     name: record.name,
@@ -130,6 +172,10 @@ export function viewOf(record: SagaRecord): SagaView {
     createdAt: new Date(record.createdAtMs),
     updatedAt: new Date(record.updatedAtMs),
     dueAt: record.dueAtMs === undefined ? undefined : new Date(record.dueAtMs),
+    runAt: record.runAtMs === undefined ? undefined : new Date(record.runAtMs),
+    isScheduled: isScheduled(state.status, record),
+    priority: record.priority,
+    attributes: record.attributes ?? {},
     waiting: waitingOf(record),
     owner: record.owner,
     recoveryAttempts: record.recoveryAttempts,
@@ -137,29 +183,56 @@ export function viewOf(record: SagaRecord): SagaView {
     undoErrors: undoErrorsOf(state),
     stalled: state.status === "STALLED" ? stallReason(state) : undefined,
     running: runningOf(record),
-    actions: allowedActions(state),
+    progress: progressOf(record),
+    parent: record.parent,
+    children: relatives.filter(({ isReversal }) => !isReversal).map(related),
+    reverses: record.reverses,
+    reversedBy: reversal && related(reversal),
+    actions: allowedActions(state).filter((action) => action !== "reverse" || !reversal),
     skippable: skippable(state),
     timeline: timelineOf(record),
   };
 }
 
+/** It is only recorded, and its gate opens later. */
+export function isScheduled(
+  status: SagaStatus,
+  { dueAtMs, nowMs }: Pick<SagaRecord, "dueAtMs" | "nowMs">,
+): boolean {
+  return status === RECORDED && dueAtMs !== undefined && dueAtMs > nowMs;
+}
+
 function waitingOf({ state, createdAtMs }: SagaRecord): Waiting | undefined {
-  if (state.status !== "RUNNING") return undefined;
-  const index = state.steps.findIndex(({ act }) => act === "waiting");
-  const { name, wait } = state.plan[index] ?? {};
-  if (name === undefined || !wait) return undefined;
-  const sinceMs = state.steps[index]?.begunAtMs ?? createdAtMs;
-  const { kind, target } = wait;
-  return { step: name, kind, for: target, since: new Date(sinceMs), until: endOf(wait, sinceMs) };
+  const index = state.steps.findIndex(({ act, undo }) => act === "waiting" || undo === "waiting");
+  const planned = state.plan[index];
+  if (!planned || state.status === "STALLED" || sagaMachine.isTerminal(state.status)) return undefined;
+  const { begunAtMs, pausedAtMs, awaited, round = 0 } = state.steps[index] as StepState;
+  const { name: step, wait, repeat } = planned;
+  const sinceMs = (repeat ? pausedAtMs : begunAtMs) ?? createdAtMs;
+  const since = new Date(sinceMs);
+  const end = (limitMs: number | undefined): Date | undefined =>
+    limitMs === undefined ? undefined : new Date(sinceMs + limitMs);
+  if (wait) return { step, kind: wait.kind, for: targetOf(wait), since, until: end(limitOf(wait)) };
+  if (repeat) {
+    const target = repeat.until && waitFor(repeat.until);
+    return { step, kind: "round", for: target, since, until: end(pauseMs(repeat, round)) };
+  }
+  return { step, kind: "saga", for: awaited?.saga, since, until: undefined };
 }
 
-function runningOf({ state: { steps, plan } }: SagaRecord): RunningCall | undefined {
-  const index = steps.findIndex(({ runningSinceMs }) => runningSinceMs !== undefined);
-  const sinceMs = steps[index]?.runningSinceMs;
-  return sinceMs === undefined ? undefined : { step: plan[index]?.name ?? "", since: new Date(sinceMs) };
+function targetOf({ any, target }: Wait): string | undefined {
+  return any ? any.map(({ name }) => name).join(", ") : target;
 }
 
-function endOf({ limitMs }: Wait, sinceMs: number): Date | undefined {
+function runningOf({ state }: SagaRecord): RunningCall | undefined {
+  const place = runningPlace(state, () => true);
+  if (!place) return undefined;
+  const { runningSinceMs = 0 } = stateAt(state, place.index, place.item);
+  return { step: nameAt(state, place.index, place.item), since: new Date(runningSinceMs) };
+}
+
+function endOf(wait: Wait, sinceMs: number): Date | undefined {
+  const limitMs = limitOf(wait);
   return limitMs === undefined ? undefined : new Date(sinceMs + limitMs);
 }
 
@@ -174,7 +247,10 @@ function timelineOf({ begun, plan, createdAtMs, entries }: SagaRecord): readonly
     ...waited(waits.get(name), atMs),
   });
   const lines: TimelineEntry[] = begun && plan[0] ? [started(plan[0].name, "act", createdAtMs)] : [];
-  for (const entry of entries) {
+  // The log of a reversal begins with the lines of the saga that it takes back.
+  const reversed = entries.findIndex(({ step }) => step === "$reverse");
+  if (reversed >= 0) lines.length = 0;
+  for (const entry of entries.slice(Math.max(0, reversed))) {
     const atMs = entry.atMs ?? createdAtMs;
     const isWait = entry.status === "STARTED" && waits.get(entry.step) !== undefined;
     lines.push(isWait ? started(entry.step, entry.action, atMs) : toLine(entry, atMs));

@@ -7,10 +7,10 @@
 import { AmendsError } from "../../core/errors.ts";
 import { inTime, systemClock } from "../clock.ts";
 import type { Dialect, JoinedSession, Row, Session } from "../database.ts";
-import type { Joins } from "./joins.ts";
+import type { CarriedStatement, Joins } from "./joins.ts";
 import type { Sql } from "../sql.ts";
 import { markTransaction, placeOf, readMark } from "./callers-queries.ts";
-import { carried } from "./carried-statement.ts";
+import { asItIs, carried } from "./carried-statement.ts";
 import { Holds } from "./holds.ts";
 import { rowsOf } from "./joined-rows.ts";
 import { isDatabaseError } from "./wrapped-error.ts";
@@ -18,10 +18,18 @@ import { isDatabaseError } from "./wrapped-error.ts";
 /** The same for every check: operations that run at once in one transaction mark it in any order. */
 const MARK = "open";
 
+/** The port to a caller's transactions, which Amends joins and does not open. */
+export interface CallerJoins<Tx> extends Omit<Joins<Tx>, "transaction"> {
+  /** True if this client sends statements exactly as Amends' own connections do. */
+  isOwnDriver?(tx: Tx): boolean;
+}
+
 export interface CallerOptions<Tx> {
-  readonly joins: Omit<Joins<Tx>, "transaction">;
+  readonly joins: CallerJoins<Tx>;
   /** The dialect whose parameters every client can carry. */
   readonly dialect: Dialect;
+  /** The dialect of Amends' own connections, for clients of the same driver. */
+  readonly ownDialect: Dialect;
   readonly schema: string;
   /** How long the check waits for the client. A client may never answer a transaction that has ended. */
   readonly checkMs: number;
@@ -71,14 +79,16 @@ export class CallerTransactions<Tx> {
 
   /** One statement at a time: not every client queues statements that are sent together. */
   #session(tx: Tx, check: () => Promise<void>): Session {
+    const { joins, dialect, ownDialect } = this.#options;
+    const isOwnDriver = joins.isOwnDriver?.(tx) === true;
     let last: Promise<unknown> = Promise.resolve();
     const run = async (statement: Sql): Promise<readonly Row[]> => {
       await check();
       while (this.#holds.isHeld(tx as object)) await this.#holds.turn(tx as object);
-      return this.#send(tx, statement);
+      return this.#send(tx, isOwnDriver ? asItIs(statement) : carried(statement));
     };
     return {
-      dialect: this.#options.dialect,
+      dialect: isOwnDriver ? ownDialect : dialect,
       query: (statement) => {
         const answer = last.then(() => run(statement));
         last = answer.catch(() => undefined);
@@ -87,9 +97,9 @@ export class CallerTransactions<Tx> {
     };
   }
 
-  async #send(tx: Tx, statement: Sql): Promise<readonly Row[]> {
+  async #send(tx: Tx, statement: CarriedStatement): Promise<readonly Row[]> {
     const { joins } = this.#options;
-    return rowsOf(joins.client, await joins.query(tx, carried(statement)));
+    return rowsOf(joins.client, await joins.query(tx, statement));
   }
 
   async #check(tx: Tx, isOpen: boolean): Promise<void> {
@@ -116,7 +126,7 @@ export class CallerTransactions<Tx> {
   /** The first statement. If the client itself refuses it, the transaction has ended. */
   async #first(tx: Tx, statement: Sql): Promise<readonly Row[]> {
     try {
-      return await this.#send(tx, statement);
+      return await this.#send(tx, carried(statement));
     } catch (error) {
       if (error instanceof AmendsError || isDatabaseError(error)) throw error;
       throw notBegun(this.#options.joins.client, error);
@@ -125,7 +135,7 @@ export class CallerTransactions<Tx> {
 
   /** Outside of a transaction the mark ends with its own statement. */
   async #checkOpen(tx: Tx): Promise<void> {
-    const [row] = await this.#send(tx, readMark());
+    const [row] = await this.#send(tx, carried(readMark()));
     if (row?.["mark"] === MARK) return;
     throw notBegun(this.#options.joins.client);
   }

@@ -13,6 +13,11 @@ export function carried(statement: Sql): CarriedStatement {
   return { text, strings, values: statement.values.map(textOf) };
 }
 
+/** A statement for a client of Amends' own driver: its parameters are what that driver takes, such as arrays in binary format. */
+export function asItIs({ text, strings, values }: Sql): CarriedStatement {
+  return { text, strings, values: values as CarriedStatement["values"] };
+}
+
 /** The text with one `?` for each parameter, for clients that count them. A question mark of its own is escaped. */
 export function marked({ strings }: CarriedStatement): string {
   return strings.map((part) => part.replaceAll("?", String.raw`\?`)).join("?");

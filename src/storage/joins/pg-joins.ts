@@ -2,8 +2,7 @@
 import type { ClientBase, Pool } from "pg";
 import { AmendsError } from "../../core/errors.ts";
 import type { Row } from "../database.ts";
-import type { Joins } from "./joins.ts";
-import { notBegun } from "./callers-transaction.ts";
+import { notBegun, type CallerJoins } from "./callers-transaction.ts";
 
 /** `pg` 8.16 and newer can say whether a transaction is open. */
 type Client = ClientBase & { getTransactionStatus?(): string | null };
@@ -11,10 +10,11 @@ type Client = ClientBase & { getTransactionStatus?(): string | null };
 const LINE =
   "Take a client with `await pool.connect()`, begin a transaction on it with `await client.query('begin')`, and pass that client.";
 
-/** `transaction` is absent: Amends opens the transactions of steps on its own connections. */
-export const pgJoins: Omit<Joins<ClientBase>, "transaction"> = {
+/** Amends opens the transactions of steps on its own connections. */
+export const pgJoins: CallerJoins<ClientBase> = {
   dialect: "postgres",
   client: "pg",
+  isOwnDriver: isPg,
   check(tx: Client) {
     if (typeof (tx as Partial<Client> | undefined)?.query !== "function") {
       throw new AmendsError(
@@ -39,6 +39,15 @@ export const pgJoins: Omit<Joins<ClientBase>, "transaction"> = {
     return (answer as { readonly rows?: unknown } | null | undefined)?.rows as Row[];
   },
 };
+
+/**
+ * A client of `pg` itself, of whatever copy of the package, has the connection on which it binds parameters. What merely has its
+ * methods, or a `query` of its own, may change a Buffer.
+ */
+function isPg(tx: object): boolean {
+  const { connection } = tx as { readonly connection?: { readonly bind?: unknown } | null };
+  return typeof connection?.bind === "function" && !Object.hasOwn(tx, "query");
+}
 
 function isPool(tx: object): boolean {
   const { totalCount, idleCount } = tx as Partial<Pool>;

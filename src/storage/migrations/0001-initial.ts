@@ -8,6 +8,7 @@ import { events } from "./0001-initial/events.ts";
 import { outbox } from "./0001-initial/outbox.ts";
 import { refusedWrites } from "./0001-initial/refused-writes.ts";
 import { sagas } from "./0001-initial/sagas.ts";
+import { schedules } from "./0001-initial/schedules.ts";
 import { webhooks } from "./0001-initial/webhooks.ts";
 import { workers } from "./0001-initial/workers.ts";
 import { ddlOf } from "./ddl.ts";
@@ -18,6 +19,7 @@ export function initial(dialect: Dialect): string[] {
     ...refusal(dialect),
     ...sagas(ddl),
     ...archive(ddl),
+    ...schedules(ddl),
     ...outbox(ddl),
     ...events(ddl),
     ...audit(ddl),

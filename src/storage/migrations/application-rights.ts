@@ -13,6 +13,7 @@ import {
   EVENT_RIGHTS,
   PROCESSES,
   SAGA_RIGHTS,
+  SCHEDULE_RIGHTS,
   type ProcessName,
 } from "./process-rights.ts";
 
@@ -51,6 +52,7 @@ export function checkRoleName(name: string): void {
 
 const DUTIES: Readonly<Record<string, Role>> = {
   sagas: SAGA_RIGHTS,
+  schedules: SCHEDULE_RIGHTS,
   events: EVENT_RIGHTS,
   calls: CALL_RIGHTS,
   outbox: ERASURE_RIGHTS,

@@ -30,8 +30,9 @@ export interface Ddl extends Types {
   readonly end: (...traits: readonly Trait[]) => string;
   /** Triggers that refuse a change, whatever client makes it. */
   readonly refuse: (refusal: Refusal) => string[];
-  /** One of two texts. */
-  readonly pick: (of: { readonly postgres: string; readonly sqlite: string }) => string;
+  /** A trigger that carries out a statement for each changed row. */
+  readonly trigger: (trigger: Trigger) => string[];
+  readonly pick: Dialect["pick"];
 }
 
 /** `changing`: rows are updated, so that they need room on their page. `keyed`: rows are stored by their primary key. */
@@ -44,6 +45,16 @@ export interface Refusal {
   /** A condition over `old`. Default: every such statement is refused. */
   readonly when?: string;
   readonly message: string;
+}
+
+export interface Trigger {
+  readonly name: string;
+  readonly table: string;
+  readonly on: "insert" | "update" | "delete";
+  /** A condition over `new` or `old`. */
+  readonly when: string;
+  /** The same. */
+  readonly statement: string;
 }
 
 export function ddlOf(dialect: Dialect): Ddl {
@@ -69,6 +80,8 @@ export function ddlOf(dialect: Dialect): Ddl {
         sqlite: traits.includes("keyed") ? ") strict, without rowid" : ") strict",
       }),
     refuse: (refusal) => dialect.pick({ postgres: refuseOnPostgres, sqlite: refuseOnSqlite })(table, refusal),
+    trigger: (trigger) =>
+      dialect.pick({ postgres: triggerOnPostgres, sqlite: triggerOnSqlite })(table, trigger),
     pick: (of) => dialect.pick(of),
   };
 }
@@ -108,6 +121,21 @@ function refuseOnSqlite(table: Ddl["table"], refusal: Refusal): string[] {
   const when = refusal.when === undefined ? "" : ` when ${refusal.when}`;
   return [
     `create trigger ${table(name)} before ${on} on ${table(refusal.table)} for each row${when} begin select raise(abort, '${message}'); end`,
+  ];
+}
+
+function triggerOnPostgres(table: Ddl["table"], trigger: Trigger): string[] {
+  const { name, on, when, statement } = trigger;
+  return [
+    `create function ${table(name)}() returns trigger language plpgsql as $$ begin ${statement}; return null; end $$`,
+    `create trigger ${name} after ${on} on ${table(trigger.table)} for each row when (${when}) execute function ${table(name)}()`,
+  ];
+}
+
+function triggerOnSqlite(table: Ddl["table"], trigger: Trigger): string[] {
+  const { name, on, when, statement } = trigger;
+  return [
+    `create trigger ${table(name)} after ${on} on ${table(trigger.table)} for each row when ${when} begin ${statement}; end`,
   ];
 }
 

@@ -16,6 +16,7 @@ export const SAGA_RIGHTS: Role = {
   grants: {
     migrations: READ,
     saga_executions: CHANGE,
+    saga_attributes: CHANGE,
     saga_kinds: CHANGE,
     saga_logs: APPEND,
     saga_log_scan: CHANGE,
@@ -25,6 +26,15 @@ export const SAGA_RIGHTS: Role = {
     outbox: APPEND,
     refused_writes: CHANGE,
   },
+};
+
+/** For a worker that starts the sagas of schedules. */
+export const SCHEDULE_RIGHTS: Role = {
+  name: "schedules",
+  grants: together(SAGA_RIGHTS.grants, {
+    schedules: { select: true, update: true },
+    schedule_ticks: CHANGE,
+  }),
 };
 
 /** For a worker that delivers events: they start and reach sagas. */
@@ -49,6 +59,7 @@ export const ERASURE_RIGHTS: Role = {
 const LISTED: readonly string[] = [
   "migrations",
   "saga_executions",
+  "saga_attributes",
   "saga_kinds",
   "saga_logs",
   "saga_log_scan",
@@ -57,6 +68,8 @@ const LISTED: readonly string[] = [
   "saga_interests",
   "saga_history",
   "saga_archive",
+  "schedules",
+  "schedule_ticks",
   "saga_state",
   "outbox",
   "subjects",
@@ -80,8 +93,11 @@ const LISTS: Grants = Object.fromEntries(LISTED.map((table) => [table, READ]));
 /** What an operator's action on any part writes, in code and in the console. */
 const OPERATORS: Grants = {
   saga_executions: { update: true },
+  saga_attributes: { update: true },
   saga_logs: { insert: true },
   saga_interests: { delete: true },
+  schedules: { update: true, delete: true },
+  schedule_ticks: { delete: true },
   saga_state: { update: true },
   outbox: { insert: true, update: true },
   operator_actions: { insert: true },
@@ -100,9 +116,11 @@ export const APP: Role = {
   name: "app",
   grants: together(LISTS, OPERATORS, {
     saga_executions: { insert: true },
+    saga_attributes: { insert: true },
     saga_kinds: { insert: true, update: true },
     saga_signals: { insert: true },
     saga_interests: { insert: true },
+    schedules: { insert: true },
     subjects: { insert: true },
     webhook_subscriptions: CHANGE,
     webhook_subscription_types: REPLACE,
@@ -113,7 +131,7 @@ export const APP: Role = {
 /** For a worker of every part but retention. */
 export const WORKER: Role = {
   name: "worker",
-  grants: together(EVENT_RIGHTS.grants, ERASURE_RIGHTS.grants, DELIVERY.grants, {
+  grants: together(EVENT_RIGHTS.grants, SCHEDULE_RIGHTS.grants, ERASURE_RIGHTS.grants, DELIVERY.grants, {
     workers: CHANGE,
     operator_actions: READ,
   }),

@@ -243,6 +243,7 @@ export const RETENTION_ROLE: Role = {
   grants: {
     ...SCHEMA,
     saga_executions: { select: true, delete: true },
+    saga_attributes: { select: true, delete: true },
     saga_logs: { select: true, delete: true },
     saga_signals: { select: true, delete: true },
     saga_archive: { select: true, insert: true, delete: true },

@@ -83,6 +83,7 @@ export class PostgresDatabase<Tx = ClientBase> implements Database<Tx> {
       // Without `joins`, `Tx` is a client of `pg`.
       joins: options.joins ?? (pgJoins as unknown as CallerOptions<Tx>["joins"]),
       dialect: options.joinedDialect,
+      ownDialect: options.dialect,
       schema: options.schema,
       checkMs: options.callMs,
       ownPlace: (anew) => this.#ownPlace(anew),

@@ -66,6 +66,8 @@ export async function readObjects(reader: Reader): Promise<ReadonlySet<string>> 
 interface PlanNode {
   readonly "Node Type": string;
   readonly "Relation Name"?: string;
+  readonly "Index Name"?: string;
+  readonly "Index Cond"?: string;
   readonly Plans?: readonly PlanNode[];
 }
 
@@ -73,7 +75,7 @@ interface PlanNode {
 export async function scansOf(reader: Reader, statement: Sql): Promise<readonly string[]> {
   if (reader.dialect.name === "postgres") {
     const [row] = await reader.query(sql`explain (format json) ${statement}`);
-    return scannedByPostgres(row?.["QUERY PLAN"]);
+    return scannedByPostgres(row?.["QUERY PLAN"], await wholeIndexes(reader));
   }
   const rows = await reader.query(sql`explain query plan ${statement}`);
   // SQLite reports SEARCH for an index lookup; a scan of a partial index is allowed.
@@ -81,13 +83,40 @@ export async function scansOf(reader: Reader, statement: Sql): Promise<readonly 
   return [...new Set(tables)];
 }
 
-function scannedByPostgres(plan: unknown): readonly string[] {
-  const [whole] = (typeof plan === "string" ? JSON.parse(plan) : plan) as readonly {
+interface WholeIndex {
+  readonly table: string;
+  readonly firstColumn: string;
+}
+
+/** PostgreSQL only: the indexes that hold every row of their table, by name. */
+async function wholeIndexes(reader: Reader): Promise<ReadonlyMap<string, WholeIndex>> {
+  const rows =
+    await reader.query(sql`select c.relname as name, t.relname as table_name, a.attname as first_column
+    from pg_index as i join pg_class as c on c.oid = i.indexrelid join pg_class as t on t.oid = i.indrelid
+    join pg_namespace as n on n.oid = c.relnamespace
+    join pg_attribute as a on a.attrelid = i.indrelid and a.attnum = i.indkey[0]
+    where n.nspname = ${schemaOf(reader)} and i.indpred is null`);
+  return new Map(
+    rows.map((row) => [
+      row["name"] as string,
+      { table: row["table_name"] as string, firstColumn: row["first_column"] as string },
+    ]),
+  );
+}
+
+/** An index that holds every row, without a condition on its first column, is read as completely as the table. */
+function scannedByPostgres(plan: unknown, whole: ReadonlyMap<string, WholeIndex>): readonly string[] {
+  const [root] = (typeof plan === "string" ? JSON.parse(plan) : plan) as readonly {
     readonly Plan: PlanNode;
   }[];
   const nodes = (node: PlanNode): readonly PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodes)];
-  const scans = whole ? nodes(whole.Plan).filter((node) => node["Node Type"] === "Seq Scan") : [];
-  return [...new Set(scans.flatMap((node) => node["Relation Name"] ?? []))];
+  const scanned = (node: PlanNode): readonly string[] => {
+    if (node["Node Type"] === "Seq Scan") return [node["Relation Name"] ?? []].flat();
+    const index = whole.get(node["Index Name"] ?? "");
+    const isBounded = index && new RegExp(`\\b${index.firstColumn}\\b`).test(node["Index Cond"] ?? "");
+    return index && !isBounded ? [index.table] : [];
+  };
+  return [...new Set(root ? nodes(root.Plan).flatMap(scanned) : [])];
 }
 
 /** PostgreSQL only: the planner's row estimate of each table of Amends. */

@@ -31,10 +31,10 @@ export interface CheckedWrite<Item, Answer> {
   readonly optimistic?: (() => Promise<readonly Answer[]>) | undefined;
   /** The keys that only an unexpected row can violate. */
   readonly keys?: readonly UniqueKey[];
-  /** Answers for the items that it wrote. */
-  readonly checked: () => Promise<ReadonlyMap<Item, Answer>>;
-  /** Answers for the items that an earlier commit with a lost answer wrote. */
-  readonly findWritten: (missing: readonly Item[]) => Promise<ReadonlyMap<Item, Answer>>;
+  /** Answers in the order of the items; undefined for one that it did not write. */
+  readonly checked: () => Promise<readonly (Answer | undefined)[]>;
+  /** The same for items that an earlier commit with a lost answer may have written. */
+  readonly findWritten: (missing: readonly Item[]) => Promise<readonly (Answer | undefined)[]>;
   /** The answer for the others. */
   readonly lost: Answer;
 }
@@ -51,11 +51,11 @@ export async function checkedWrite<Item, Answer>(
       if (!isRefusal(dialect, error, keys)) throw error;
     }
   }
-  const written = await checked();
-  if (written.size === items.length) return items.map((item) => written.get(item) as Answer);
-  const missing = items.filter((item) => !written.has(item));
-  const before = missing.length > 0 ? await findWritten(missing) : written;
-  return items.map((item) => (written.has(item) ? written : before).get(item) ?? lost);
+  const answers = await checked();
+  const missing = items.filter((_, index) => answers[index] === undefined);
+  const before = missing.length === 0 ? [] : await findWritten(missing);
+  let next = 0;
+  return items.map((_, index) => answers[index] ?? before[next++] ?? lost);
 }
 
 /** True if the database refused an optimistic write, by `refuse` or by one of these keys. */

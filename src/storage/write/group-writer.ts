@@ -10,48 +10,50 @@
  */
 import process from "node:process";
 import { isLasting, isUnavailable } from "../../core/errors.ts";
-import { sleep, systemClock } from "../clock.ts";
+import { sleep, systemClock, TimeLimit, type Limited } from "../clock.ts";
 import type { Database } from "../database.ts";
 import { BRIEF_RETRIES, noAnswer, persist, type DatabaseWatch } from "../retry.ts";
-import { AnswerLimit, type WaitingCaller } from "./answer-limit.ts";
 import { RefusedItems, type RefusedWrites } from "./refused-writes.ts";
 
 /** An item, and the caller that waits for its answer. */
-class Waiting<Item, Answer> implements WaitingCaller {
+class Waiting<Item, Answer> implements Limited {
   readonly item: Item;
   readonly bytes: number;
-  /** Set if its caller has a limit. */
   sinceMs = 0;
   readonly #db: GroupWriterOptions<Item, Answer>["db"];
+  readonly #limit: TimeLimit | undefined;
   readonly #resolve: (answer: Answer) => void;
   readonly #reject: (error: unknown) => void;
-  isOver = false;
 
+  /** With `limit`, the caller does not wait longer than that. */
   constructor(
     { db, bytes }: GroupWriterOptions<Item, Answer>,
     item: Item,
+    limit: TimeLimit | undefined,
     resolve: (answer: Answer) => void,
     reject: (error: unknown) => void,
   ) {
     this.item = item;
     this.bytes = bytes(item);
     this.#db = db;
+    this.#limit = limit;
     this.#resolve = resolve;
     this.#reject = reject;
+    limit?.begin(this);
   }
 
   resolve(answer: Answer): void {
-    this.isOver = true;
+    this.#limit?.end(this);
     this.#resolve(answer);
   }
 
   reject(error: unknown): void {
-    this.isOver = true;
+    this.#limit?.end(this);
     this.#reject(error);
   }
 
-  fail(): void {
-    this.reject(noAnswer(this.#db));
+  timeUp(): void {
+    this.#reject(noAnswer(this.#db));
   }
 }
 
@@ -87,7 +89,8 @@ export class GroupWriter<Item, Answer> {
   #slow = 0;
   #planned = false;
   #idle: (() => void)[] = [];
-  readonly #limit: AnswerLimit | undefined;
+  /** Of callers that wait for an answer. */
+  readonly #limit: TimeLimit | undefined;
   /** The number of committed transactions, for measurements. */
   flushes = 0;
 
@@ -95,17 +98,13 @@ export class GroupWriter<Item, Answer> {
     this.#options = options;
     this.#refused = new RefusedItems(options);
     const { callMs } = options.db;
-    this.#limit = callMs === undefined ? undefined : new AnswerLimit(callMs);
+    this.#limit = callMs === undefined ? undefined : new TimeLimit(systemClock, callMs);
   }
 
   submit(item: Item): Promise<Answer> {
     return new Promise<Answer>((resolve, reject) => {
-      const waiting = new Waiting(this.#options, item, resolve, reject);
-      this.#waiting.push(waiting);
-      if (this.#limit && this.#options.failFast(item)) {
-        waiting.sinceMs = systemClock.monotonicMs();
-        this.#limit.add(waiting);
-      }
+      const limit = this.#limit && this.#options.failFast(item) ? this.#limit : undefined;
+      this.#waiting.push(new Waiting(this.#options, item, limit, resolve, reject));
       this.#plan();
     });
   }
@@ -153,7 +152,6 @@ export class GroupWriter<Item, Answer> {
       if (this.#waiting.length > 0) this.#plan();
     });
     await this.#flush(this.#take());
-    this.#limit?.forget();
     cancel();
     this.#flying--;
     if (isSlow) this.#slow--;

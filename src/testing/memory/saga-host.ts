@@ -4,7 +4,7 @@
  */
 import { AmendsError } from "../../core/errors.ts";
 import type { CallCommand } from "../../core/saga/interpreter.ts";
-import type { Arrival } from "../../core/saga/wait.ts";
+import type { Arrival } from "../../core/saga/steps/wait.ts";
 import type { AnySaga } from "../../sagas/define/definition.ts";
 import type {
   SagaHost,
@@ -36,10 +36,16 @@ export class MemoryHost implements SagaHost {
     this.#tools = tools;
     this.#token = record.token;
     this.#version = record.version;
-    this.#calls = new StepCalls(tools, this.run, { stopReason: undefined }, () =>
-      Promise.reject(
-        new AmendsError("NOT_SUPPORTED", "A transactional step needs a database; this saga runs in memory."),
-      ),
+    const refuse = (what: string) => (): Promise<never> =>
+      Promise.reject(new AmendsError("NOT_SUPPORTED", `${what} needs a database; this saga runs in memory.`));
+    this.#calls = new StepCalls(
+      tools,
+      this.run,
+      { stopReason: undefined },
+      {
+        inTransaction: refuse("A transactional step"),
+        child: refuse("A child saga"),
+      },
     );
   }
 
@@ -69,7 +75,7 @@ export class MemoryHost implements SagaHost {
 
   async record(lines: Lines): Promise<Recorded> {
     if (this.interruption) return this.reread();
-    this.#saga.append(lines, this.nowMs());
+    this.#saga.append(lines, this.nowMs(), this.run.progress);
     this.#version = this.#saga.version;
     this.run.accept(lines, this.nowMs());
     return lines.rest ? "left" : "held";

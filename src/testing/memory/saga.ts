@@ -6,8 +6,9 @@ import { claimCount, claimToken } from "../../core/claim-token.ts";
 import { evolve } from "../../core/saga/evolve.ts";
 import type { Entry } from "../../core/saga/entry.ts";
 import { CLAIMABLE } from "../../core/saga/machine.ts";
+import { encodeProgress, openProgress, type Progress } from "../../core/saga/progress.ts";
 import { initial } from "../../core/saga/state.ts";
-import type { Arrival } from "../../core/saga/wait.ts";
+import type { Arrival } from "../../core/saga/steps/wait.ts";
 import type { AnySaga } from "../../sagas/define/definition.ts";
 import { throughSchema } from "../../sagas/define/input.ts";
 import type { Lines } from "../../sagas/driver/saga-host.ts";
@@ -30,6 +31,7 @@ export class MemorySaga {
   #recoveryAttempts = 0;
   #isHeld = false;
   #dueAtMs: number | undefined;
+  #progress: string | undefined;
 
   private constructor(id: string, definition: AnySaga, input: string, nowMs: number) {
     const { name, version, plan, settings } = definition;
@@ -79,10 +81,14 @@ export class MemorySaga {
       token: this.#token,
       owner: this.#isHeld ? OWNER : undefined,
       recoveryAttempts: this.#recoveryAttempts,
+      priority: 0,
+      runAtMs: undefined,
+      attributes: undefined,
       epoch: 0,
       nowMs,
       updatedAtMs: this.#entries.at(-1)?.atMs ?? createdAtMs,
       dueAtMs: this.#dueAtMs,
+      progress: this.#progress,
       entries: [...this.#entries],
       state: this.#entries.reduce(evolve, initial(plan, false, createdAtMs)),
     };
@@ -104,9 +110,14 @@ export class MemorySaga {
     if (this.#isHeld) this.#dueAtMs = dueAtMs;
   }
 
-  /** Appends lines of the saga's host. */
-  append({ entry, more = [], emissions, state, rest }: Lines, nowMs: number): void {
+  /** Appends lines of the saga's host, with what its calls have reported. */
+  append(
+    { entry, more = [], emissions, state, rest }: Lines,
+    nowMs: number,
+    progress: Progress | undefined,
+  ): void {
     const lines = [entry, ...more];
+    if (progress) this.#progress = encodeProgress(openProgress(state, progress)) ?? undefined;
     this.#push(lines, this.#token, nowMs);
     this.emissions.push(...emissions);
     // The saga made progress: reset its recovery budget.

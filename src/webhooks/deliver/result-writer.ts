@@ -129,23 +129,17 @@ export function announce(
   if (failures.some((row) => NOTED.read(row).disableReason !== undefined)) onDisable();
 }
 
-function accepted(reports: readonly JobReport[], settled: readonly Row[]): ReadonlyMap<JobReport, Verdict> {
+type Verdicts = readonly (Verdict | undefined)[];
+
+function accepted(reports: readonly JobReport[], settled: readonly Row[]): Verdicts {
   const now = new Set(settled.map((row) => SETTLED.read(row).report));
-  return new Map(reports.filter(({ report }) => now.has(report)).map((one) => [one, "accepted"]));
+  return reports.map(({ report }) => (now.has(report) ? "accepted" : undefined));
 }
 
-async function verdictsOn(
-  db: Database,
-  reports: readonly JobReport[],
-): Promise<ReadonlyMap<JobReport, Verdict>> {
+async function verdictsOn(db: Database, reports: readonly JobReport[]): Promise<Verdicts> {
   const rows = await db.query(selectVerdicts(db.dialect, reports));
   const found = new Map(rows.map((row) => VERDICT.read(row)).map((one) => [one.report, one.verdict]));
-  const verdicts = new Map<JobReport, Verdict>();
-  for (const one of reports) {
-    const verdict = found.get(one.report);
-    if (verdict !== undefined) verdicts.set(one, verdict);
-  }
-  return verdicts;
+  return reports.map(({ report }) => found.get(report));
 }
 
 /** Every process locks rows in this order. */

@@ -184,7 +184,7 @@ export class DeliverySender {
       answer: { ok: false, code: "timeout", durationMs: timeoutMs },
       late,
     });
-    const sent = await new Call().within({ clock, timeoutMs, graceMs }, answered, overdue);
+    const sent = await new Call<Sent>().within({ clock, timeoutMs, graceMs }, answered, overdue);
     if (!sent.late) return sent.answer;
     stop.keepOrphan(sent.late);
     const isLast = task.job.attempt >= (task.target.attemptMax ?? attemptMax);

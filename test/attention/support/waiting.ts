@@ -62,6 +62,11 @@ export async function add(db: Database, kind: AttentionKind, sinceMs: number, na
           (id, name, kind, status, context, plan, version, token, next_attempt_at, created_at, updated_at)
         values (${`of-${name}`}, ${name}, ${`${name}@1#`}, 'RUNNING', '{"input":{}}', 'one', 1, 1, ${at}, ${at}, ${at}) returning id`);
       return `${name}@1#`;
+    case "overdue-schedule":
+      return insert(sql`insert into ${table("schedules")} (name, cron, timezone, saga, version, lane, input, overlap, missed,
+          jitter_ms, token, tick_at, next_at, created_at, updated_at)
+        values (${name}, '0 3 * * *', 'UTC', 'invoice', 1, 'invoice@1', '{}', 'skip', 'one', 0, 1, ${at}, ${at}, ${at}, ${at})
+        returning name`);
     case "refused-write":
       await db.query(sql`insert into ${table("refused_writes")}
           (id, operation, code, state, said, advice, waiting, since, seen_at)

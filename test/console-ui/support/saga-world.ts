@@ -7,7 +7,7 @@ import type {
   SagaStatus,
   TimelineLine,
 } from "../../../src/console/contract.ts";
-import { mask } from "../../../src/console/http/mask.ts";
+import { mask, maskTexts } from "../../../src/console/http/mask.ts";
 import { graphOf, stepLines } from "../../../src/console/sagas/graph.ts";
 
 interface Step {
@@ -52,6 +52,10 @@ export interface SagaSeed {
   readonly startMs: number;
   readonly input: Json;
   readonly steps?: readonly string[];
+  /** Started for later. */
+  readonly runAtMs?: number;
+  readonly priority?: number;
+  readonly attributes?: SagaLine["attributes"];
 }
 
 export interface StoredSaga {
@@ -148,6 +152,8 @@ function store(
     : status === "RUNNING" || status === "PENDING"
       ? ["cancel"]
       : [];
+  const reported = { done: 1_240, total: 4_000, file: `export-${seed.id}.csv` };
+  const runs = status === "RUNNING" ? timeline.at(-1)?.name : undefined;
   const detail: SagaDetail = {
     id: seed.id,
     saga: seed.name,
@@ -155,6 +161,10 @@ function store(
     archivedAt: null,
     createdAt: new Date(seed.startMs).toISOString(),
     updatedAt: new Date(endMs).toISOString(),
+    runAt: seed.runAtMs === undefined ? null : new Date(seed.runAtMs).toISOString(),
+    isScheduled: seed.runAtMs !== undefined && status === "PENDING",
+    attributes: seed.attributes ?? {},
+    priority: seed.priority ?? 0,
     durationMs: endMs - seed.startMs,
     recoveries: stalled ? 1 : 0,
     steps: stepLines({ plan, timeline: seen, status }),
@@ -163,10 +173,24 @@ function store(
     revision: timeline.length + 1,
     input: mask(seed.input),
     results: Object.fromEntries(Object.entries(results).map(([name, value]) => [name, mask(value)])),
-    dueAt: status === "RUNNING" ? new Date(endMs + 300_000).toISOString() : null,
+    dueAt:
+      status === "RUNNING" || seed.runAtMs !== undefined
+        ? new Date(seed.runAtMs ?? endMs + 300_000).toISOString()
+        : null,
     waiting: null,
     running: null,
     owner: status === "RUNNING" || status === "COMPENSATING" ? "worker-eu-1.7f3a" : null,
+    progress:
+      runs === undefined
+        ? []
+        : [
+            {
+              step: runs,
+              action: "act",
+              value: maskTexts(reported),
+              at: new Date(endMs).toISOString(),
+            },
+          ],
     error: failed ? { kind: "err", label: "card-declined", value: mask({ code: "do_not_honor" }) } : null,
     undoErrors: stalled ? [{ kind: "exhausted", label: "BankClosed", step: lastDone }] : [],
     stalled: stalled ? `the undo of step ${lastDone} failed (BankClosed)` : null,
@@ -176,7 +200,8 @@ function store(
     graph: graphOf({ plan, timeline: seen, status }),
     mermaid: { sequence: `sequenceDiagram\n  participant S as ${seed.name}\n`, state: "stateDiagram-v2\n" },
   };
-  return { detail, secret: { input: seed.input, results, error: { code: "do_not_honor" } } };
+  const progress = runs === undefined ? {} : { [`act ${runs}`]: reported };
+  return { detail, secret: { input: seed.input, results, error: { code: "do_not_honor" }, progress } };
 }
 
 function breakOf(ending: Ending, count: number): number {
@@ -194,5 +219,18 @@ function wobble(id: string, index: number, ms: number): number {
 export function lineOf({ detail }: StoredSaga): SagaLine {
   const { id, saga, status, createdAt, updatedAt, durationMs, recoveries, steps, lastError, archivedAt } =
     detail;
-  return { id, saga, status, createdAt, updatedAt, durationMs, recoveries, steps, lastError, archivedAt };
+  const { runAt, isScheduled, attributes } = detail;
+  const line = {
+    id,
+    saga,
+    status,
+    createdAt,
+    updatedAt,
+    durationMs,
+    recoveries,
+    steps,
+    lastError,
+    archivedAt,
+  };
+  return { ...line, runAt, isScheduled, attributes };
 }

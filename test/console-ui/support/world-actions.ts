@@ -3,6 +3,7 @@ import { badInput, notFound, Refused } from "../../../src/console/http/answer.ts
 import type { Json, Revealed } from "../../../src/console/contract.ts";
 import type { Unsubscribed, DeliveryDetail, Subscription } from "../../../src/console/contract-parts.ts";
 import { DELIVERY_SECRET } from "./parts-world.ts";
+import { scheduleOf } from "./schedule-world.ts";
 import { actionOf, attentionOf, type World } from "./world.ts";
 
 type Body = Readonly<Record<string, unknown>>;
@@ -30,6 +31,7 @@ export function applyAction(world: World, name: string, body: Body): unknown {
 
 const KINDS: Readonly<Record<string, string>> = {
   sagas: "saga",
+  schedules: "schedule",
   outbox: "entry",
   flows: "flow",
   "webhooks/subscriptions": "subscription",
@@ -40,6 +42,7 @@ function act(world: World, parts: readonly string[], body: Body): unknown {
   const [room, id = ""] = parts;
   const action = parts.at(-1) ?? "";
   if (room === "sagas") return sagaAction(world, id, action, body);
+  if (room === "schedules") return scheduleAction(world, id, action, String(body["reason"]));
   if (room === "outbox") {
     const entry = world.outbox.get(id) ?? lost();
     const status = action === "resolve" ? "succeeded" : "pending";
@@ -72,6 +75,26 @@ function sagaAction(world: World, id: string, action: string, body: Body): unkno
   const detail = { ...saga.detail, status, revision: saga.detail.revision + 1, actions: [], stalled: null };
   world.sagas.set(id, { ...saga, detail });
   return detail;
+}
+
+function scheduleAction(world: World, id: string, action: string, reason: string): unknown {
+  const schedule = world.schedules.get(id) ?? lost();
+  if (action === "remove") {
+    world.schedules.delete(id);
+    return { id, status: "removed", actions: [] };
+  }
+  if (action === "run") {
+    const sagaId = `${id}@run-0193a7ff`;
+    world.schedules.set(id, { ...schedule, pendingRun: sagaId });
+    return { ...schedule, pendingRun: sagaId, sagaId };
+  }
+  const status = action === "pause" ? "paused" : "active";
+  const paused = status === "paused" ? { since: new Date().toISOString(), by: "Otto", reason } : null;
+  const fresh = scheduleOf(id, world.nowMs, { status });
+  const { next, nextTicks, actions } = fresh;
+  const after = { ...schedule, status, paused, next, nextTicks, actions } as const;
+  world.schedules.set(id, after);
+  return after;
 }
 
 function webhookAction(world: World, list: string, id: string, action: string, body: Body): unknown {
@@ -142,6 +165,7 @@ function reveal(world: World, body: Body): Revealed {
   if (body["kind"] === "saga") return { fields: world.sagas.get(String(body["id"]))?.secret ?? lost() };
   const other: Readonly<Record<string, Readonly<Record<string, Json>>>> = {
     delivery: DELIVERY_SECRET,
+    schedule: { input: { region: "eu", dryRun: false } },
     entry: { ref: { kind: "stripe", value: "cus_9" }, payload: null },
     event: { data: { conventionSrn: "srn:conv:berlin-26", fieldCount: 3 } },
     flow: { error: { error: "quota" } },

@@ -2,6 +2,7 @@
 import { notFound } from "../../../src/console/http/answer.ts";
 import type { Page, SagaLine, SagaPage } from "../../../src/console/contract.ts";
 import type { DeliveryLine, FlowLine } from "../../../src/console/contract-parts.ts";
+import { parseAttributes } from "../../../src/core/start/attribute-pairs.ts";
 import { lineOf } from "./saga-world.ts";
 import { historyOf, overviewOf } from "./overview-world.ts";
 import type { World } from "./world.ts";
@@ -25,6 +26,12 @@ export function readWorld(world: World, name: string, query: URLSearchParams): u
   }
   if (room === "sagas")
     return first === undefined ? sagas(world, query) : (world.sagas.get(first)?.detail ?? lost());
+  if (room === "schedules") {
+    if (first !== undefined) return world.schedules.get(first) ?? lost();
+    const wanted = query.get("q") ?? "";
+    const lines = states([...world.schedules.values()], query).filter(({ id }) => id.startsWith(wanted));
+    return pageOf(lines, query);
+  }
   if (room === "outbox") {
     if (first !== undefined) return world.outbox.get(first) ?? lost();
     const kinds = query.get("kind")?.split(",");
@@ -85,7 +92,14 @@ function sagas(world: World, query: URLSearchParams): SagaPage {
   const lines: readonly SagaLine[] = [...world.sagas.values()]
     .map(lineOf)
     .toSorted((one, other) => Date.parse(other.updatedAt) - Date.parse(one.updatedAt));
-  const kept = states(lines, query).filter(({ saga }) => name === null || saga === name);
+  const wanted = Object.entries(parseAttributes(query.get("attributes") ?? "any=", "It"));
+  const error = query.get("error");
+  const kept = states(lines, query).filter(
+    ({ saga, attributes, lastError }) =>
+      (name === null || saga === name) &&
+      (error === null || lastError === error) &&
+      (!query.has("attributes") || wanted.every(([key, value]) => attributes[key] === value)),
+  );
   const found = loose(kept, query, ({ id, saga, status }) => `${id} ${saga} ${status}`);
   return { ...pageOf(found, query), searchedTo: null };
 }

@@ -6,6 +6,7 @@ import type {
   ErasureLine,
   FlowDetail,
   OutboxLine,
+  ScheduleDetail,
   Subscription,
 } from "../../../src/console/contract-parts.ts";
 import { HOSTILE } from "./hostile.ts";
@@ -18,6 +19,7 @@ import {
   subscriptionOf,
   trailEvents,
 } from "./parts-world.ts";
+import { scheduleOf, schedulesOf, tickOf } from "./schedule-world.ts";
 import { DEFINITIONS, playSaga, type Ending, type StoredSaga } from "./saga-world.ts";
 
 export type Kind = "busy" | "empty" | "hostile";
@@ -28,6 +30,7 @@ export interface World {
   readonly roles: readonly Role[];
   readonly parts: readonly Part[];
   readonly sagas: Map<string, StoredSaga>;
+  readonly schedules: Map<string, ScheduleDetail>;
   readonly outbox: Map<string, OutboxLine>;
   readonly erasures: ErasureLine[];
   readonly trail: readonly AuditEventLine[];
@@ -38,7 +41,7 @@ export interface World {
   attention: readonly AttentionLine[];
 }
 
-const PARTS: readonly Part[] = ["sagas", "outbox", "erasures", "flows", "webhooks"];
+const PARTS: readonly Part[] = ["sagas", "schedules", "outbox", "erasures", "flows", "webhooks"];
 const ROLES: readonly Role[] = ["read", "operate", "reveal"];
 /** How a hundred sagas end. */
 const ENDINGS: readonly (readonly [Ending, number])[] = [
@@ -49,6 +52,8 @@ const ENDINGS: readonly (readonly [Ending, number])[] = [
   ["FAILED", 9],
   ["COMPLETED", 80],
 ];
+
+const TENANTS = ["acme", "globex"];
 
 const EAST = (nowMs: number): Subscription =>
   subscriptionOf("2", "Disabled", nowMs, "https://warehouse-east.example/in");
@@ -63,6 +68,7 @@ export function makeWorld(kind: Kind, nowMs: number, roles: readonly Role[] = RO
     roles,
     parts: PARTS,
     sagas: new Map(),
+    schedules: new Map(),
     outbox: new Map(),
     erasures: [],
     trail: [],
@@ -90,6 +96,8 @@ function busy(world: World): World {
       name: id === "o-4711" ? "place-order" : name,
       ending,
       startMs: nowMs - 4_000 - back,
+      ...(name === "onboard-tenant" && { attributes: { tenant: TENANTS[index % 2] ?? "acme", tier: 2 } }),
+      ...(ending === "PENDING" && index % 2 === 1 && { runAtMs: nowMs + 7_200_000, priority: 5 }),
       input: {
         orderId: id,
         sku: "tea",
@@ -102,6 +110,7 @@ function busy(world: World): World {
   return {
     ...world,
     sagas: new Map(sagas.map((saga) => [saga.detail.id, saga])),
+    schedules: byId(schedulesOf(nowMs)),
     outbox: byId([
       entryOf("0193-e1", "abandoned", nowMs),
       entryOf("0193-e2", "failed", nowMs, { name: "s3-logs", refKind: "s3", subjectId: "user-9" }),
@@ -209,7 +218,8 @@ export function actionOf(
 export function attentionOf(world: World): readonly AttentionLine[] {
   const sagas = [...world.sagas.values()].flatMap(({ detail }): readonly AttentionLine[] => {
     if (detail.status !== "STALLED") return [];
-    const { id, saga: name, updatedAt: since, actions, skippable } = detail;
+    const { id, saga: name, updatedAt: since, skippable } = detail;
+    const actions = detail.actions.filter((action) => action !== "reverse");
     const skips = detail.undoErrors.length > 0 ? "undo" : "act";
     return [
       { kind: "stalled-saga", id, name, since, reason: detail.stalled ?? "", actions, skippable, skips },
@@ -276,6 +286,7 @@ function hostile(world: World): World {
       ending: index % 3 === 0 ? "STALLED" : "FAILED",
       startMs: nowMs - 60_000 * index,
       input: index === 0 ? huge : { note: text, [text]: text },
+      attributes: { [text]: text },
       steps: [text, `${text}-2`, `${text}-3`],
     }),
   );
@@ -283,6 +294,21 @@ function hostile(world: World): World {
   return {
     ...world,
     sagas: new Map(sagas.map((saga) => [saga.detail.id, saga])),
+    schedules: byId(
+      HOSTILE.map((bad, index) =>
+        scheduleOf(bad, nowMs, {
+          cron: bad,
+          timezone: bad,
+          saga: bad,
+          pendingRun: bad,
+          status: index % 2 ? "paused" : "active",
+          paused: { since: new Date(nowMs).toISOString(), by: bad, reason: bad },
+          lastTicks: [
+            tickOf(bad, nowMs, { sagaId: bad, outcome: bad as "missed", sagaStatus: bad as "FAILED" }),
+          ],
+        }),
+      ),
+    ),
     outbox: byId(
       HOSTILE.map((bad, index) =>
         entryOf(`e-${index}`, index % 2 ? "abandoned" : "succeeded", nowMs, {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { control, type Entry, type Failure, type FailureKind } from "../../../src/core/saga/entry.ts";
-import { advance, decide, next, takesOver, type Outcome } from "../../../src/core/saga/interpreter.ts";
+import { advance } from "../../../src/core/saga/advance.ts";
+import { decide, next, takesOver, type Outcome } from "../../../src/core/saga/interpreter.ts";
 import { decodePlan } from "../../../src/core/saga/plan.ts";
 import { initial, type SagaState } from "../../../src/core/saga/state.ts";
 

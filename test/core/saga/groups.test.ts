@@ -2,11 +2,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { control, type Entry } from "../../../src/core/saga/entry.ts";
-import { openingLines } from "../../../src/core/saga/group.ts";
+import { openingLines } from "../../../src/core/saga/steps/group.ts";
+import { advance, needsStart } from "../../../src/core/saga/advance.ts";
 import {
-  advance,
   decide,
-  needsStart,
   next,
   turnEntry,
   type ActCommand,
@@ -43,7 +42,7 @@ describe("what a group begins", () => {
   it("[S-24] all of its steps, or as many as may act at once, in the plan's order", () => {
     expect(acts(begun("a:&g b:&g c:&g"))).toEqual(["a", "b", "c"]);
     expect(acts(begun("a:&g/2 b:&g/2 c:&g/2"))).toEqual(["a", "b"]);
-    const calling = new Set([0, 1]);
+    const calling = new Set(["a", "b"]);
     expect(acts(begun("a:&g/2 b:&g/2 c:&g/2"), { ...inTime, calling })).toEqual([]);
   });
 
@@ -56,7 +55,7 @@ describe("what a group begins", () => {
 
   it("[S-24] the next one where one has ended, and what comes after the group where all have", () => {
     const two = begun("a:&g/2 b:&g/2 c:&g/2 d");
-    const one = advance(two, line("b", "COMPLETED"), { ...inTime, calling: new Set([0]) }, true);
+    const one = advance(two, line("b", "COMPLETED"), { ...inTime, calling: new Set(["a"]) }, true);
     expect(one.entry.next).toEqual({ step: "c", action: "act" });
     const rest = [line("c", "COMPLETED"), line("a", "COMPLETED")].reduce(evolve, one.state);
     expect(next(rest, inTime)).toMatchObject({ kind: "act", step: "d" });
@@ -64,8 +63,8 @@ describe("what a group begins", () => {
 
   it("[S-24][S-13] none whose next try is not due; those that are, with the number of the try", () => {
     const waits = evolve(begun("a:&g b:&g"), line("a", "FAILED", failed("retry")));
-    const calling = new Set([1]);
-    expect(acts(waits, { ...inTime, calling, resting: new Set([0]) })).toEqual([]);
+    const calling = new Set(["b"]);
+    expect(acts(waits, { ...inTime, calling, isResting: (step) => step === "a" })).toEqual([]);
     expect(next(waits, { ...inTime, calling })).toMatchObject({ acts: [{ step: "a", attempt: 2 }] });
   });
 });
@@ -74,7 +73,7 @@ describe("a failure in a group", () => {
   it("[S-24] waits for those that act, begins none, and keeps the first reason", () => {
     const first = evolve(begun("a~:&g/2 b~:&g/2 c~:&g/2"), line("a", "FAILED", failed("err")));
     expect(first).toMatchObject({ status: "RUNNING", failure: { kind: "err", step: "a" } });
-    expect(acts(first, { ...inTime, calling: new Set([1]) })).toEqual([]);
+    expect(acts(first, { ...inTime, calling: new Set(["b"]) })).toEqual([]);
     const both = evolve(first, line("b", "FAILED", failed("terminal")));
     expect(both).toMatchObject({ status: "COMPENSATING", failure: { step: "a" } });
     expect(next(both, inTime)).toMatchObject({ kind: "undo", step: "b" });
@@ -147,7 +146,7 @@ class Play {
   }
 
   get facts(): Facts {
-    return { ...inTime, calling: new Set(this.calling.keys()) };
+    return { ...inTime, calling: new Set([...this.calling.values()].map(({ step }) => step)) };
   }
 
   /** Does whatever the interpreter says, until it waits for a call or the saga has ended. */

@@ -1,13 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { control, started, type Entry, type Failure } from "../../../src/core/saga/entry.ts";
-import {
-  advance,
-  decide,
-  needsStart,
-  next,
-  turnEntry,
-  type Outcome,
-} from "../../../src/core/saga/interpreter.ts";
+import { advance, needsStart } from "../../../src/core/saga/advance.ts";
+import { decide, next, turnEntry, type Outcome } from "../../../src/core/saga/interpreter.ts";
 import { decodePlan } from "../../../src/core/saga/plan.ts";
 import { evolve } from "../../../src/core/saga/evolve.ts";
 import { initial, type SagaState } from "../../../src/core/saga/state.ts";

@@ -8,7 +8,7 @@ import {
   undoMachine,
   type ActState,
   type UndoState,
-} from "../../../src/core/saga/step-machine.ts";
+} from "../../../src/core/saga/steps/machine.ts";
 
 /** Written out by hand, so that a change of a table is a change of two places. */
 const ACT: Readonly<Record<ActState, Partial<Record<string, ActState>>>> = {
@@ -21,20 +21,38 @@ const ACT: Readonly<Record<ActState, Partial<Record<string, ActState>>>> = {
     break: "broken",
     interrupt: "retry",
     withhold: "none",
+    list: "listed",
+    rest: "waiting",
   },
-  waiting: { succeed: "done", break: "broken" },
-  retry: { begin: "begun", wait: "waiting", succeed: "done", skip: "skipped" },
+  listed: { succeed: "done" },
+  waiting: { succeed: "done", begin: "begun", refuse: "refused", break: "broken", skip: "skipped" },
+  retry: {
+    begin: "begun",
+    wait: "waiting",
+    succeed: "done",
+    list: "listed",
+    rest: "waiting",
+    skip: "skipped",
+  },
   refused: { reopen: "retry", skip: "skipped" },
-  broken: { reopen: "retry", succeed: "done", skip: "skipped" },
+  broken: {
+    reopen: "retry",
+    succeed: "done",
+    list: "listed",
+    rest: "waiting",
+    withhold: "none",
+    skip: "skipped",
+  },
   done: {},
   skipped: {},
 };
 
 const UNDO: Readonly<Record<UndoState, Partial<Record<string, UndoState>>>> = {
   none: { begin: "begun" },
-  begun: { succeed: "done", fail: "retry", giveUp: "failed", interrupt: "retry" },
-  retry: { begin: "begun", succeed: "done" },
-  failed: { reopen: "retry", succeed: "done", skip: "skipped" },
+  begun: { succeed: "done", fail: "retry", giveUp: "failed", interrupt: "retry", rest: "waiting" },
+  waiting: { succeed: "done", begin: "begun" },
+  retry: { begin: "begun", succeed: "done", rest: "waiting" },
+  failed: { reopen: "retry", succeed: "done", rest: "waiting", skip: "skipped" },
   done: {},
   skipped: {},
 };

@@ -1,6 +1,6 @@
 /** The invariants of waiting sagas: no signal is lost, received twice, or left unread while a saga waits for it. */
 import { sagaMachine } from "../../../src/core/saga/machine.ts";
-import { arrivesAs } from "../../../src/core/saga/wait.ts";
+import { arrivalNames } from "../../../src/core/saga/steps/wait.ts";
 import type { Database, Row } from "../../../src/storage/database.ts";
 import { raw, sql, type Sql } from "../../../src/storage/sql.ts";
 import type { SagaHistory } from "./saga-history.ts";
@@ -41,12 +41,14 @@ export function checkWaits({ record, state }: SagaHistory, { rows, signals, inte
   record.plan.forEach(({ name, wait }, index) => {
     const step = state.steps[index];
     if (!wait || !step) return;
-    const as = arrivesAs(name, wait);
+    const names: readonly unknown[] = arrivalNames(name, wait);
     const got = mine.find((signal) => Number(signal["number"]) === step.received);
-    if (step.received !== undefined && got?.["name"] !== as)
+    if (step.received !== undefined && !names.includes(got?.["name"]))
       report("S-25", `${name} received a signal of another name`);
     const isOpen = state.status === "RUNNING" && step.act === "waiting" && record.owner === undefined;
-    const there = mine.find((signal) => signal["name"] === as && !taken.includes(Number(signal["number"])));
+    const there = mine.find(
+      (signal) => names.includes(signal["name"]) && !taken.includes(Number(signal["number"])),
+    );
     // With any clock, the saga is due from the moment at which the signal was sent and the wait had begun.
     const dueMs = Math.max(Number(there?.["sent_ms"]), Number(row["updated_ms"])) + SLACK_MS;
     if (isOpen && there && Number(row["gate_ms"]) > dueMs)

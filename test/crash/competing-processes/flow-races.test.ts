@@ -15,12 +15,13 @@ import { manyOrders, LEASE_MS, recordingWorld } from "./many-orders.ts";
 import type { ManyOrdersInstructions } from "./many-orders-worker.ts";
 
 import { openSandbox, type Sandbox } from "../harness/sandbox.ts";
-import { Child, compiled } from "../harness/child-process.ts";
+import { bundled } from "../child-processes/bundle.ts";
+import { Child } from "../child-processes/child.ts";
 import { definitionsOf } from "../scenarios/scenario.ts";
 import { openWork, pause } from "../harness/open-work.ts";
 import { onEachDialect } from "../harness/sandbox-pool.ts";
 
-const SIZES = { postgres: rounds(200), sqlite: rounds(60) } as const;
+const SIZES = { postgres: rounds(200, 2_000), sqlite: rounds(60, 600) } as const;
 const PROCESS_COUNT = 3;
 const BATCH = 20;
 
@@ -36,7 +37,7 @@ onEachDialect((sandboxes) => {
       const entryCalls = new EntryCalls(`${sandbox.effects}.calls`);
       const workload = manyOrders(recordingWorld(database, entryCalls));
       const amends = new Amends({ database, ...definitionsOf(workload) });
-      const root = await compiled();
+      const root = await bundled();
       const processes = Array.from({ length: PROCESS_COUNT }, () => startWorker(root, sandbox));
       await Promise.all(processes.map(({ reported }) => reported));
       const stopped = processes[0] as Child;
@@ -97,5 +98,5 @@ async function publishBeside(stopped: Child, amends: Amends, events: readonly Ev
 
 function startWorker(root: string, sandbox: Sandbox): Child {
   const instructions: ManyOrdersInstructions = { sandbox };
-  return new Child(root, "competing-processes/many-orders-worker.js", instructions, RACE_MS);
+  return new Child(root, "competing-processes/many-orders-worker", instructions, RACE_MS);
 }

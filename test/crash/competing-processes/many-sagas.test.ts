@@ -9,7 +9,8 @@ import { checkSagaInvariants } from "../checkers/saga-invariants.ts";
 import { parcel } from "./many-sagas.ts";
 import type { ManySagasInstructions } from "./many-sagas-worker.ts";
 import { openSandbox } from "../harness/sandbox.ts";
-import { Child, compiled } from "../harness/child-process.ts";
+import { bundled } from "../child-processes/bundle.ts";
+import { Child } from "../child-processes/child.ts";
 import { onEachDialect } from "../harness/sandbox-pool.ts";
 
 const SIZES = { postgres: 5_000, sqlite: 500 } as const;
@@ -27,9 +28,9 @@ onEachDialect((sandboxes) => {
       const database = await openSandbox(sandbox);
       await startAll(database, 0, sagas);
       let started: number = sagas;
-      const root = await compiled();
+      const root = await bundled();
       const work = (instructions: Omit<ManySagasInstructions, "sandbox">): Child =>
-        new Child(root, "competing-processes/many-sagas-worker.js", { sandbox, ...instructions });
+        new Child(root, "competing-processes/many-sagas-worker", { sandbox, ...instructions });
 
       const survivor = work({ concurrency: 10, callsEnough: 1 });
       const deaths: (NodeJS.Signals | null)[] = [];

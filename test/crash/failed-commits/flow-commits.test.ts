@@ -46,6 +46,7 @@ onEachDialect((sandboxes) => {
             );
             const repeated = repeats(sandbox) - repeats(quiet);
             if (repeated > 1) found.push(`${repeated} calls were repeated, at most one may be`);
+            await sandboxes.release(sandbox);
             return found.map((text) => `${point.name}: ${text}`);
           }),
         );

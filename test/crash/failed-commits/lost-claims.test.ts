@@ -23,6 +23,9 @@ const parcel: NewSaga = {
   token: FIRST_CLAIM,
   leaseMs: 1,
   interests: [],
+  gate: undefined,
+  priority: 0,
+  attributes: undefined,
 };
 
 onEachDatabase((database) => {

@@ -54,6 +54,7 @@ onEachDialect((sandboxes) => {
           if (name !== "transactional" && callsOf(sandbox) !== expected)
             found.push(`called ${callsOf(sandbox)} instead of ${expected}`);
           if (counters.lost > 0) found.push("the worker lost its own saga");
+          await sandboxes.release(sandbox);
           return found.map((text) => `${point.name}: ${text}`);
         }),
       );

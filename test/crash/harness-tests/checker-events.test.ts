@@ -137,6 +137,7 @@ onEachDialect((sandboxes) => {
       expect((await check()).join("\n")).toMatch(expected);
       await database.close();
       world.close();
+      await sandboxes.release(sandbox);
     });
   }
 });

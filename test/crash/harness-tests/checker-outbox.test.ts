@@ -141,6 +141,7 @@ onEachDialect((sandboxes) => {
       for (const statement of statements) await database.query(raw(corruptionSql(database, statement)));
       expect((await check()).join("\n")).toMatch(expected);
       await database.close();
+      await sandboxes.release(sandbox);
     });
   }
 });

@@ -140,6 +140,7 @@ onEachDialect((sandboxes) => {
       for (const statement of statements) await database.query(raw(corruptionSql(database, statement)));
       expect((await checkSagaInvariants(database, alter(effects))).join("\n")).toMatch(expected);
       await database.close();
+      await sandboxes.release(sandbox);
     });
   }
 });

@@ -1,6 +1,6 @@
 /** Mutation tests: a build with one known bug runs a scenario, and the harness must report the violation. */
 import { expect, it } from "vitest";
-import { buildWithMutation, type Patch } from "./mutations.ts";
+import { bundledWith, type Patch } from "../child-processes/bundle.ts";
 import { isSampledOn } from "../harness/sampling.ts";
 import { crashAtEachPoint, type CrashOptions } from "../harness/crash-at-points.ts";
 import { scenarioOf } from "../scenarios/all.ts";
@@ -31,7 +31,7 @@ export function testEachMutation(mutations: readonly Mutation[]): void {
           sandboxes,
           scenario: scenarioOf(scenario),
           signal,
-          root: await buildWithMutation(patches),
+          root: await bundledWith(patches),
           choose: (all) => all.filter(({ name }) => points.test(name)),
         });
         expect(problems.join("\n")).toMatch(expected);

@@ -1,11 +1,7 @@
 /** Mutation tests of sagas: the harness must find each bug that is injected into the build. */
 import { expect, it } from "vitest";
-import {
-  buildWithMutation,
-  RECOVERY_COUNTED_ON_SETTLE,
-  SETTLE_WITHOUT_FENCE,
-  UNDO_BEFORE_COMPENSATING,
-} from "./mutations.ts";
+import { RECOVERY_COUNTED_ON_SETTLE, SETTLE_WITHOUT_FENCE, UNDO_BEFORE_COMPENSATING } from "./mutations.ts";
+import { bundledWith } from "../child-processes/bundle.ts";
 import { crashAtEachPoint } from "../harness/crash-at-points.ts";
 import type { CrashPoint } from "../harness/crash-points.ts";
 import { runPoisonSaga } from "./poison-runs.ts";
@@ -23,7 +19,7 @@ onEachDialect((sandboxes) => {
     "[S-06] the harness finds COMPENSATING that is written after the first undo",
     { timeout: 60_000 },
     async () => {
-      const root = await buildWithMutation(UNDO_BEFORE_COMPENSATING);
+      const root = await bundledWith(UNDO_BEFORE_COMPENSATING);
       const scenario = scenarioOf("declined");
       const { problems } = await crashAtEachPoint({
         sandboxes,
@@ -44,7 +40,7 @@ onEachDialect((sandboxes) => {
     "[K-06] the harness finds a settle that checks neither its token nor its version",
     { timeout: 60_000 },
     async () => {
-      const root = await buildWithMutation(SETTLE_WITHOUT_FENCE);
+      const root = await bundledWith(SETTLE_WITHOUT_FENCE);
       const scenario = scenarioOf("completed");
       const { problems } = await crashAtEachPoint({
         sandboxes,
@@ -70,7 +66,7 @@ onEachDialect((sandboxes) => {
   it("[K-07] the harness finds recoveries that are counted at the settle, not at the claim", async () => {
     const { status, violations } = await runPoisonSaga(
       sandboxes,
-      await buildWithMutation(RECOVERY_COUNTED_ON_SETTLE),
+      await bundledWith(RECOVERY_COUNTED_ON_SETTLE),
     );
     expect(status).toBe("RUNNING");
     expect(violations.join("\n")).toMatch(/I10: .* is recovery 4 of at most 2/);

@@ -1,31 +1,8 @@
 /**
- * Copies of the build with one bug each. A patch replaces a piece of the compiled text. If that piece no longer exists,
- * the test fails, so that a mutation cannot silently stop being one.
+ * Known bugs, each as patches of the compiled text. If a piece of that text no longer exists, the test fails, so that a
+ * mutation cannot silently stop being one.
  */
-import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { compiled, copyBuild } from "../harness/child-process.ts";
-
-export interface Patch {
-  readonly file: string;
-  readonly from: string;
-  readonly to: string;
-}
-
-export async function buildWithMutation(patches: readonly Patch[]): Promise<string> {
-  await compiled();
-  const root = copyBuild();
-  for (const { file, from, to } of patches) {
-    const path = join(root, "src", file);
-    const text = readFileSync(path, "utf8");
-    if (!text.includes(from)) throw new Error(`${file} no longer contains: ${from}`);
-    writeFileSync(
-      path,
-      text.replaceAll(from, () => to),
-    );
-  }
-  return root;
-}
+import type { Patch } from "../child-processes/bundle.ts";
 
 /** The first undo is called while the row still says RUNNING; its outcome is written right after COMPENSATING. */
 export const UNDO_BEFORE_COMPENSATING: readonly Patch[] = [
@@ -61,7 +38,7 @@ export const SETTLE_WITHOUT_FENCE: readonly Patch[] = [
   },
   {
     file: "sagas/journal/move-queries.js",
-    from: "where c.id = r.id and c.token = r.token and c.status = r.from_status",
+    from: "where c.id = r.id and c.token = r.token and c.status || '' = r.from_status",
     to: "where c.id = r.id",
   },
 ];

@@ -2,7 +2,7 @@
 import { Effects } from "../external-world/effects.ts";
 import { checkSagaInvariants } from "../checkers/saga-invariants.ts";
 import { openSandbox } from "../harness/sandbox.ts";
-import { startChild } from "../harness/child-process.ts";
+import { startChild } from "../child-processes/child.ts";
 import { ID } from "../scenarios/scenario.ts";
 import { poison, POISON_RECOVERIES } from "../scenarios/sagas/poison.ts";
 import type { SandboxPool } from "../harness/sandbox-pool.ts";
@@ -34,5 +34,6 @@ export async function runPoisonSaga(sandboxes: SandboxPool, root?: string): Prom
   const table = database.dialect.table("saga_executions").text;
   const [row] = await database.query(raw(`select status from ${table}`));
   await database.close();
+  await sandboxes.release(sandbox);
   return { kills, calls: effects.countCalls(`${ID}:charge:act`), status: row?.["status"], violations };
 }

@@ -5,10 +5,10 @@
 import { RecoveryWorkers } from "./recovery-workers.ts";
 import { isExhaustive } from "./sampling.ts";
 import { LEASE_MS } from "./scenario-run.ts";
-import type { ChildReport } from "./child-messages.ts";
+import type { ChildReport } from "../child-processes/messages.ts";
 import type { Sandbox } from "./sandbox.ts";
 import type { CrashPoint } from "./crash-points.ts";
-import { startChild } from "./child-process.ts";
+import { startChild } from "../child-processes/child.ts";
 import type { Scenario } from "../scenarios/scenario.ts";
 import type { SandboxPool } from "./sandbox-pool.ts";
 
@@ -114,7 +114,7 @@ async function discoverPoints(
   await workers.recover();
   const problems = await workers.check(["without a crash"]);
   await workers.close();
-  options.sandboxes.release(sandbox);
+  await options.sandboxes.release(sandbox);
   return { points: report.points, problems };
 }
 
@@ -139,7 +139,7 @@ async function crashAt(options: CrashOptions, names: readonly string[], leaseMs:
   const problems = [...result.problems, ...(await workers.check(names))];
   if (hung) problems.push(`the process did not end: ${errors}`);
   await workers.close();
-  inUse.forEach((sandbox) => sandboxes.release(sandbox));
+  for (const sandbox of inUse) await sandboxes.release(sandbox);
   return { problems, missed: missedPoints(child.reports, names), takenOver: result.takenOver };
 }
 

@@ -5,7 +5,7 @@
  */
 import { writeSync } from "node:fs";
 import { runScenario } from "./scenario-run.ts";
-import type { CancelAnswer, ChildInstructions, ChildReport } from "./child-messages.ts";
+import type { CancelAnswer, ChildInstructions, ChildReport } from "../child-processes/messages.ts";
 import { hasNoOpenTransaction, type CrashPoint } from "./crash-points.ts";
 import { scenarioOf } from "../scenarios/all.ts";
 

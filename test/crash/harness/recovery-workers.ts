@@ -1,5 +1,5 @@
 /** The workers that take over from a killed or stopped process: one for each of its runs. */
-import type { Child } from "./child-process.ts";
+import type { Child } from "../child-processes/child.ts";
 import type { Sandbox } from "./sandbox.ts";
 import { RecoveryWorker } from "./recovery-worker.ts";
 import type { Scenario } from "../scenarios/scenario.ts";

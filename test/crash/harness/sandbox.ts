@@ -5,22 +5,17 @@ export interface Sandbox {
   readonly dialect: "postgres" | "sqlite";
   /** A URL or a file. */
   readonly url: string;
-  /** On PostgreSQL, sandboxes share a database and have a schema each, which is faster to create. */
-  readonly schema: string;
   /** The file of recorded effects. */
   readonly effects: string;
 }
 
 /** Opens the database, and loads only the driver that it needs. */
-export async function openSandbox(
-  { dialect, url, schema }: Sandbox,
-  connections: number = 1,
-): Promise<Database> {
+export async function openSandbox({ dialect, url }: Sandbox, connections: number = 1): Promise<Database> {
   if (dialect === "sqlite") {
     const { sqlite } = await import("amends/sqlite");
     return sqlite(url);
   }
   const { postgres } = await import("amends/postgres");
   // Workers poll: a listening connection for each run would exceed the server's limit.
-  return postgres({ url, schema, connections, notify: false });
+  return postgres({ url, connections, notify: false });
 }

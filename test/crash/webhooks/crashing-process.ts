@@ -1,6 +1,6 @@
 /** The process that is killed (SIGKILL), or stopped past its leases (SIGSTOP), at one of its crash points. */
 import { writeSync } from "node:fs";
-import type { ChildReport } from "../harness/child-messages.ts";
+import type { ChildReport } from "../child-processes/messages.ts";
 import { openSandbox, type Sandbox } from "../harness/sandbox.ts";
 import { withCrashPoints, type CrashPoint } from "../harness/crash-points.ts";
 import { runWorkload, receivers, webhooksOn } from "./webhook-workload.ts";

@@ -4,24 +4,13 @@ import type { Database } from "../../../src/storage/database.ts";
 import { sql } from "../../../src/storage/sql.ts";
 import { checkWebhookInvariants } from "../checkers/webhook-invariants.ts";
 import { openSandbox, type Sandbox } from "../harness/sandbox.ts";
-import { Child, compiled } from "../harness/child-process.ts";
+import { bundled } from "../child-processes/bundle.ts";
+import { Child } from "../child-processes/child.ts";
 import type { CrashPoint } from "../harness/crash-points.ts";
 import { arrivals, drain, receivers, webhooksOn } from "./webhook-workload.ts";
 import { samplePoints, signalsOn } from "../harness/sampling.ts";
 import { onEachDialect, type SandboxPool } from "../harness/sandbox-pool.ts";
 
-const TABLES = [
-  "webhook_events",
-  "webhook_subscriptions",
-  "webhook_subscription_types",
-  "webhook_subscription_filters",
-  "webhook_delivery_sagas",
-  "webhook_jobs",
-  "webhook_attempts",
-  "webhook_lanes",
-  "dead_letters",
-  "ledger",
-];
 const PARALLEL_MAX = 6;
 
 interface Finding {
@@ -35,7 +24,7 @@ async function tryAt(
   signal?: "SIGKILL" | "SIGSTOP",
 ): Promise<Finding> {
   const sandbox = await sandboxes.create();
-  const child = new Child(await compiled(), "webhooks/crashing-process.js", { sandbox, point, signal });
+  const child = new Child(await bundled(), "webhooks/crashing-process", { sandbox, point, signal });
   const database = await openSandbox(sandbox, 2);
   const amends = webhooksOn(database, receivers(sandbox.effects), 2_000);
   const problems: string[] = [];
@@ -57,7 +46,7 @@ async function tryAt(
   await drain(amends);
   for (const problem of await check(database, sandbox)) report(problem);
   await amends.close();
-  sandboxes.release(sandbox);
+  await sandboxes.release(sandbox);
   const [message] = child.reports;
   if (message?.kind === "threw") report(message.text);
   return { problems, points: message?.kind === "finished" ? message.points : [] };
@@ -123,4 +112,4 @@ onEachDialect((sandboxes) => {
       expect(found).toEqual([]);
     },
   );
-}, TABLES);
+});

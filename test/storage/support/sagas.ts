@@ -1,6 +1,6 @@
 /** Sagas as the journal sees them, for tests that look at storage alone. */
 import { FIRST_CLAIM } from "../../support/claims.ts";
-import { advance } from "../../../src/core/saga/interpreter.ts";
+import { advance } from "../../../src/core/saga/advance.ts";
 import type { Entry } from "../../../src/core/saga/entry.ts";
 import { decodePlan } from "../../../src/core/saga/plan.ts";
 import { DatabaseJournal } from "../../../src/sagas/journal/database-journal.ts";
@@ -31,6 +31,9 @@ export function newSaga(id: string, owner?: string): NewSaga {
     token: owner === undefined ? 0 : FIRST_CLAIM,
     leaseMs: LEASE_MS,
     interests: [],
+    gate: undefined,
+    priority: 0,
+    attributes: undefined,
   };
 }
 

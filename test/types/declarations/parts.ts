@@ -1,4 +1,4 @@
-/** Calls, webhooks and erasure, without an annotation. */
+/** Calls, webhooks, schedules and erasure, without an annotation. */
 import type { Amends } from "amends";
 import { defineCall } from "amends/calls";
 import { dataMap, httpResolver, type AnyResolver, type OutboxEntry } from "amends/erasure";
@@ -35,6 +35,12 @@ export function deliveries() {
 }
 export function erase() {
   return amends.erasure.eraseSubject("ann", [], { tx: {} });
+}
+export function schedule() {
+  return amends.schedules.get("nightly");
+}
+export function schedules() {
+  return amends.schedules.list();
 }
 export function overdue() {
   return amends.erasure.overdue();

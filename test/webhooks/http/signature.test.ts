@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import { generateWebhookKeyPair, generateWebhookSecret, signWebhook } from "amends/webhooks";
 import { verifyWebhook } from "amends/webhooks/receive";
 import { readSecret } from "../../../src/webhooks/http/secret.ts";
+import { anyText } from "../../support/any-text.ts";
 
 /** The vector that the reference implementation publishes in its tests. */
 const VECTOR = {
@@ -53,7 +54,7 @@ describe("signatures", () => {
 
   it("[W-16] of the reference implementation are verified by ours, for any body", async () => {
     await fc.assert(
-      fc.asyncProperty(secrets, ids, fc.string({ unit: "binary" }), async (secret, id, body) => {
+      fc.asyncProperty(secrets, ids, anyText(), async (secret, id, body) => {
         const now = new Date(1_900_000_000_000);
         const signature = new Webhook(secret).sign(id, now, body);
         const headers = {

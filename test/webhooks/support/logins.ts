@@ -1,11 +1,9 @@
 /** A login for each part of webhook delivery, with the role of that part and nothing else. */
 import type { Amends } from "amends";
 import { postgres } from "amends/postgres";
-import pg from "pg";
-import { inject, onTestFinished } from "vitest";
+import { onTestFinished } from "vitest";
 import type { Clock } from "../../../src/storage/clock.ts";
 import type { Database } from "../../../src/storage/database.ts";
-import { migrate } from "../../../src/storage/migrations/migrate.ts";
 import {
   ADMINISTRATOR,
   DEAD_LETTERS,
@@ -18,6 +16,7 @@ import {
   SUBSCRIPTIONS,
 } from "../../../src/storage/migrations/webhook-roles.ts";
 import type { TestDatabase } from "../../support/databases.ts";
+import { administer } from "../../support/places.ts";
 
 const ROLES = {
   publisher: PUBLISHER,
@@ -51,24 +50,14 @@ export async function loginAs(
 let count = 0;
 
 export async function loginUrl(database: TestDatabase, parts: readonly Part[]): Promise<string> {
-  const owner = await database.open();
-  await migrate(owner, { roles: true });
-  const url = new URL(await database.place());
+  const url = new URL(await database.granted());
   const login = `${url.pathname.slice(1)}_${(count += 1)}`;
-  await asAdmin(`create role ${login} login password 'secret'`);
-  for (const part of parts) await asAdmin(`grant amends_${ROLES[part].name} to ${login}`);
-  // After the database is dropped, which its rights are in.
-  onTestFinished(() => asAdmin(`drop role ${login}`));
+  const grants = parts.map((part) => `grant amends_${ROLES[part].name} to ${login};`);
+  await administer(`create role ${login} login password 'secret'; ${grants.join(" ")}`);
+  onTestFinished(() => administer(`drop role ${login}`));
   url.username = login;
   url.password = "secret";
   return url.href;
-}
-
-async function asAdmin(statement: string): Promise<void> {
-  const client = new pg.Client(inject("postgresUrl"));
-  await client.connect();
-  await client.query(statement);
-  await client.end();
 }
 
 /** Who calls what of `amends.webhooks`. */

@@ -113,9 +113,10 @@ export async function stage(
   clock: VirtualClock = virtualClock(),
 ): Promise<Stage> {
   const world = (options.sender as World | undefined) ?? new World();
+  const isSplit = database.form === "a login for each part";
+  if (isSplit) await database.granted();
   const db = await database.open({ clock });
   const webhooks = { spread: 0, ...options, sender: world };
-  const isSplit = database.form === "a login for each part";
   const { amends, publisher, worker } = isSplit
     ? await castOfMany(database, db, webhooks, clock)
     : await castOfOne(database, db, webhooks);

@@ -7,16 +7,33 @@
  * saga's log records which signals were received. The saga's row holds the number of signals and what an unclaimed
  * saga waits for: so a sender knows whether to wake it, and a saga that begins to wait detects a new signal in the
  * same update. `saga_interests` lists the events that a saga may wait for, from its start to its end.
+ *
+ * `progress` is what the calls under way have reported of how far they have come. Renewals of the lease write it.
+ *
+ * A child saga has its parent's id and the parent's step; its end is sent to the parent as a signal. A saga that takes back a
+ * completed one names it in `reverses`, and has a copy of its log.
  */
 import { CLAIMABLE, sagaMachine } from "../../../core/saga/machine.ts";
 import { PLAN_SIGNS } from "../../../core/saga/plan.ts";
+import { PRIORITY_MAX } from "../../../core/start/controls.ts";
+import { byPriority } from "../../claim.ts";
 import { isState, oneOf, type Ddl } from "../ddl.ts";
+import { sagaAttributes } from "./saga-attributes.ts";
 
 export function sagas(ddl: Ddl): string[] {
-  return [...executions(ddl), ...kinds(ddl), ...logs(ddl), ...lost(ddl), ...signals(ddl), history(ddl)];
+  return [
+    ...executions(ddl),
+    ...sagaAttributes(ddl),
+    ...kinds(ddl),
+    ...logs(ddl),
+    ...lost(ddl),
+    ...signals(ddl),
+    history(ddl),
+  ];
 }
 
-function executions({ instant, bool, bigint, id, no, table, index, gate, end, refuse }: Ddl): string[] {
+function executions(ddl: Ddl): string[] {
+  const { instant, bool, bigint, id, no, table, index, uniqueIndex, end, refuse } = ddl;
   const name = table("saga_executions");
   const ended = oneOf("status", sagaMachine.terminal);
   return [
@@ -33,20 +50,28 @@ function executions({ instant, bool, bigint, id, no, table, index, gate, end, re
       token ${bigint} not null default 0,
       owner text,
       recovery_attempts integer not null default 0 check (recovery_attempts >= 0),
+      priority integer not null default 0 check (priority between 0 and ${PRIORITY_MAX}),
       next_attempt_at ${instant},
       last_attempt_at ${instant},
+      run_at ${instant},
       deadline_at ${instant},
+      attributes text,
       error text,
+      error_label ${id},
       failing_at ${instant},
       excluded_at ${instant},
       awaits text,
+      progress text,
       signals integer not null default 0,
+      parent_id ${id},
+      parent_step text,
+      reverses ${id},
       created_at ${instant} not null,
       updated_at ${instant} not null
     ${end("changing", "keyed")}`,
     index(
       "saga_executions_due",
-      `${name} (kind, recovery_attempts, ${gate("next_attempt_at")}, id) where ${oneOf("status", CLAIMABLE)}`,
+      `${name} (kind, recovery_attempts, (${byPriority({ pick: ddl.pick })}), id) where ${oneOf("status", CLAIMABLE)}`,
     ),
     index(
       "saga_executions_stalled",
@@ -54,10 +79,18 @@ function executions({ instant, bool, bigint, id, no, table, index, gate, end, re
     ),
     index("saga_executions_failing", `${name} (failing_at, id) where failing_at is not null`),
     index("saga_executions_excluded", `${name} (excluded_at, id) where excluded_at is not null`),
-    // For lists and figures, by state and by name. They hold only ended sagas, so each saga is written into them
-    // once, at its end.
-    index("saga_executions_ended", `${name} (status, updated_at, id, created_at) where ${ended}`),
-    index("saga_executions_ended_name", `${name} (name, status, updated_at, id) where ${ended}`),
+    // A step has one child, and a saga is taken back once. Most sagas are in neither index.
+    uniqueIndex("saga_executions_child", `${name} (parent_id, parent_step) where parent_id is not null`),
+    uniqueIndex("saga_executions_reversal", `${name} (reverses) where reverses is not null`),
+    // For lists by name and state. It holds all sagas: a partial index of open ones would tempt planners to read all of it for the
+    // few rows that a fence names.
+    index("saga_executions_name", `${name} (name, status, updated_at, id)`),
+    index(
+      "saga_executions_error",
+      `${name} (error_label, name, status, updated_at, id) where error_label is not null`,
+    ),
+    // For figures, and lists of every name. It holds only ended sagas, so each saga is written into it once, at its end.
+    index("saga_executions_ended", `${name} (status, updated_at, id) where ${ended}`),
     ...refuse({
       name: "saga_executions_terminal",
       table: "saga_executions",

@@ -3,6 +3,7 @@ import { control, type ControlDetails, type Entry } from "../../../../src/core/s
 import { takesOver, turnEntry, type Outcome } from "../../../../src/core/saga/interpreter.ts";
 import { CLAIMABLE } from "../../../../src/core/saga/machine.ts";
 import { evolve } from "../../../../src/core/saga/evolve.ts";
+import { canTurn } from "../../../../src/core/saga/undoing.ts";
 import { allowedActions, skippable } from "../../../../src/sagas/view/operators.ts";
 import { claim, held, land, proceed, refused, sending, settling, withWorker, type Fence } from "./lines.ts";
 import type { Call, Effect, Worker, World } from "./world.ts";
@@ -222,7 +223,19 @@ function outsideEvents(world: World): Step[] {
   const note: ControlDetails = { reason: "why" };
   if (actions.includes("cancel")) {
     const stalled = state.status === "STALLED";
-    order("cancel", stalled ? turnEntry({ ...state, cancel: note }, "cancelled") : control("$cancel", note));
+    const isInDoubt = stalled && !canTurn(state);
+    const didNotHappen = { ...note, kind: "cancelled", step: state.stall?.step, pivotDidNotHappen: true };
+    if (isInDoubt) {
+      // A person who says so has made sure of it: no call of the pivot is out any more, and none has had an effect.
+      const pivots = plan.flatMap(({ pivot }, index) => (pivot ? [index] : []));
+      const isOut = world.workers.some((one) => one.mode === "calling" && pivots.includes(one.call.index));
+      const isSure = pivots.every((index) => effects[index] === "none" || effects[index] === "undone");
+      if (isSure && !isOut && !world.orphan) order("cancel: no pivot", control("$turn", didNotHappen));
+    } else
+      order(
+        "cancel",
+        stalled ? turnEntry({ ...state, cancel: note }, "cancelled") : control("$cancel", note),
+      );
   }
   if (actions.includes("retry")) order("retry", control("$retry", note));
   if (actions.includes("skip")) {

@@ -104,7 +104,9 @@ function checkWayOn({ store, expired }: World, report: Report): void {
     }
     return;
   }
-  if (allowedActions(state).length > 0) report("K-13", `${state.status}, and yet people may change it`);
+  // A reversal is a saga of its own, and leaves this one as it is.
+  if (allowedActions(state).some((action) => action !== "reverse"))
+    report("K-13", `${state.status}, and yet people may change it`);
   if (refusing.has(stateKey(state))) return;
   refusing.add(stateKey(state));
   for (const name of ["$claim", "$release", "$cancel", "$stall", "$turn"] as const) {

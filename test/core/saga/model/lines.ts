@@ -1,20 +1,19 @@
 /** How lines reach the store, and what a worker does with the answer: the protocol of the engine, without its I/O. */
 import type { RetryPolicy } from "../../../../src/core/backoff.ts";
 import { control, type Entry } from "../../../../src/core/saga/entry.ts";
+import { advance, needsStart } from "../../../../src/core/saga/advance.ts";
+import { received, timeOver } from "../../../../src/core/saga/arrival.ts";
 import {
-  advance,
   decide,
   isAwaited,
-  needsStart,
   next,
-  received,
   returnLines,
-  timeOver,
   turnEntry,
   type Outcome,
   type WaitCommand,
 } from "../../../../src/core/saga/interpreter.ts";
 import { evolve } from "../../../../src/core/saga/evolve.ts";
+import { CLAIMABLE } from "../../../../src/core/saga/machine.ts";
 import type { SagaState } from "../../../../src/core/saga/state.ts";
 import type { Call, Copy, Effect, Orphan, Sending, Worker, World } from "./world.ts";
 
@@ -39,7 +38,7 @@ export function proceed(copy: Copy, world: World, who: 0 | 1): Worker {
     return returning(copy, orphan, expired);
   const command = next(copy.state, { expired });
   // A saga does not go to rest while one of its calls runs.
-  const rests = command.kind === "sleep" || command.kind === "wait";
+  const rests = command.kind === "wait";
   if (isHeard && !orphan.answer && (rests || copy.state.status === "STALLED"))
     return { ...copy, mode: "hearing" };
   switch (command.kind) {
@@ -49,7 +48,6 @@ export function proceed(copy: Copy, world: World, who: 0 | 1): Worker {
       return sending(copy, turnEntry(copy.state, command.why), { kind: "turn" }, true, expired);
     case "group":
       throw new Error("groups have a model of their own: groups.test.ts");
-    case "sleep":
     case "wait":
       return resting(copy, command, effects[command.index] as Effect, expired);
     default: {
@@ -64,7 +62,7 @@ export function proceed(copy: Copy, world: World, who: 0 | 1): Worker {
 /** A call that had outlived its time has returned: its success is used where it is still awaited. */
 function returning(copy: Copy, { call, answer }: Orphan, expired: boolean): Sending {
   const isSuccess = answer?.kind === "ok" && isAwaited(copy.state, call);
-  const done = isSuccess ? decide(copy.state, call, answer, POLICY).entry : undefined;
+  const done = isSuccess ? [decide(copy.state, call, answer, POLICY).entry] : [];
   const lines = returnLines(copy.state, call.step, done, true);
   const entry = lines.at(-1) as Entry;
   const go = copy.state.status !== "STALLED" && !entry.step.startsWith("$");
@@ -76,8 +74,8 @@ function resting(copy: Copy, command: WaitCommand, effect: Effect, expired: bool
   const begin: Entry = { step: command.step, action: "act", status: "STARTED", details: null };
   if (needsStart(copy.state, command)) return sending(copy, begin, { kind: "rest" }, false, expired);
   if (effect === "none") return sending(copy, control("$release", {}), { kind: "rest" }, false, expired);
-  const came = effect === "done" && command.kind === "wait";
-  const end = came ? received(command, command.index + 1, null) : timeOver(copy.state, command);
+  const came = effect === "done" && command.names.length > 0;
+  const end = came ? received(command, command.index + 1, null) : timeOver(copy.state, command, "");
   return sending(copy, end, { kind: "start" }, true, expired);
 }
 
@@ -115,7 +113,7 @@ export function settling(
   const rests =
     outcome.kind === "ok" &&
     !plan[call.index]?.atomic &&
-    (then.kind === "sleep" || then.kind === "wait") &&
+    then.kind === "wait" &&
     effects[then.index] === "none";
   const isLate = outcome.kind === "ok" && call.kind === "act" && expired && !plan[call.index]?.atomic;
   const before = isLate ? [control("$expire", { kind: "deadline", step: call.step })] : [];
@@ -182,6 +180,8 @@ export function refused(world: World, who: 0 | 1): World {
       return withWorker(world, who, proceed(copy, world, who));
     case "release":
     case "stall":
+      // A person has ended it, or stopped it.
+      if (!CLAIMABLE.includes(store.state.status)) return withWorker(world, who, { mode: "idle" });
       return withWorker(world, who, sending(copy, line.entry, why, false, world.expired));
     default:
       return withWorker(world, who, proceed(copy, world, who));
