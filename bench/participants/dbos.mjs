@@ -20,7 +20,7 @@ export async function open(options) {
   };
 }
 
-async function launch({ url, poolSize = 20 }) {
+export async function launch({ url, poolSize = 20 }) {
   DBOS.setConfig({
     name: "bench",
     systemDatabaseUrl: url,

@@ -1,7 +1,7 @@
 // The sagas that are measured. Their schema is written by hand so that no schema library's cost is measured with them.
 import { saga } from "../../dist/index.js";
 
-const numbered = {
+export const numbered = {
   "~standard": {
     version: 1,
     vendor: "amends-bench",
