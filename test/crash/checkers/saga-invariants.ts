@@ -13,6 +13,7 @@ import type { Database, Row } from "../../../src/storage/database.ts";
 import { literals, raw, sql } from "../../../src/storage/sql.ts";
 import { HistoryReader, type SagaHistory } from "./saga-history.ts";
 import type { Effect, Effects } from "../external-world/effects.ts";
+import { checkFamilies } from "./saga-family.ts";
 import { checkWaits, readWaits } from "./saga-waits.ts";
 import { checkSagaCalls } from "./saga-calls.ts";
 import { snapshot } from "./snapshot.ts";
@@ -44,6 +45,7 @@ export async function checkSagaInvariants(
       ...checkWaits(history, waits),
     );
   }
+  violations.push(...checkFamilies(histories));
   const known = new Set(rows.map((row) => row["id"]));
   for (const id of logs.keys())
     if (!known.has(id)) violations.push(`I9: there are lines of saga ${id}, which does not exist`);

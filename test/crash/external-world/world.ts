@@ -6,6 +6,7 @@ import type { Database } from "../../../src/storage/database.ts";
 import { sql } from "../../../src/storage/sql.ts";
 import type { Effects } from "./effects.ts";
 import { FileSink, EntryCalls } from "./entry-calls.ts";
+import { LineFile } from "./line-file.ts";
 import type { Sandbox } from "../harness/sandbox.ts";
 import type { AtPoint } from "../harness/crash-points.ts";
 
@@ -40,6 +41,7 @@ export class World {
   renewed: ((times: number) => Promise<void>) | undefined;
 
   readonly #atPoint: AtPoint;
+  readonly #questions: LineFile<string>;
 
   constructor(
     sandbox: Sandbox,
@@ -51,6 +53,7 @@ export class World {
     this.effects = effects;
     this.entryCalls = new EntryCalls(`${sandbox.effects}.calls`);
     this.sink = new FileSink(`${sandbox.effects}.audit`, (write) => this.#writeAudit(write));
+    this.#questions = new LineFile(`${sandbox.effects}.questions`);
     this.database = database;
     this.cancel = cancel;
     this.#atPoint = atPoint;
@@ -94,6 +97,16 @@ export class World {
     await this.#atPoint({ name, locked: false });
   }
 
+  /** Asks the outside world something. Returns how often it has been asked that, by any process. */
+  ask(question: string): number {
+    this.#questions.append(question);
+    return this.timesAsked(question);
+  }
+
+  timesAsked(question: string): number {
+    return this.#questions.read().filter((one) => one === question).length;
+  }
+
   #auditWrites = 0;
 
   async #writeAudit(write: () => void): Promise<void> {
@@ -106,6 +119,7 @@ export class World {
   close(): void {
     this.effects.close();
     this.entryCalls.close();
+    this.#questions.close();
     this.sink.lines.close();
   }
 

@@ -64,6 +64,7 @@ export class RecoveryWorker {
   async run(): Promise<number> {
     const before = this.#amends.counters.recovered;
     const held = await heldEntries(this.#database);
+    await this.#workload.beforeRecovery?.(this.#operator);
     const worker = this.#amends.worker({ poll: 50 });
     await worker.start();
     await this.#untilNothingIsOpen();
@@ -102,12 +103,20 @@ export class RecoveryWorker {
   /** The violations of what must hold at any moment. */
   async checkBeforeRecovery(): Promise<readonly string[]> {
     const { outbox } = this.#scenario;
-    const flows = await this.#checkFlowInvariants(false);
+    const flows = [...(await this.#checkFlowInvariants(false)), ...(await this.#checkAlways())];
     // An audit sink outside the database may be ahead of the tables until the recovery.
     const isComparable = outbox && !outbox.isForeign;
     return isComparable
       ? [...flows, ...(await checkOutboxInvariants(this.#database, outbox, this.#world))]
       : flows;
+  }
+
+  /** The violations of what the scenario says about any moment. */
+  async #checkAlways(): Promise<readonly string[]> {
+    const { holds } = this.#workload;
+    if (!holds) return [];
+    const saga = await this.#amends.inspect(ID);
+    return holds(saga?.status);
   }
 
   #checkFlowInvariants(isOver: boolean): Promise<readonly string[]> {
@@ -128,7 +137,7 @@ export class RecoveryWorker {
     const status = saga?.status;
     if (status !== undefined && !ends.includes(status))
       wrong.push(`S-09: the saga ended ${status}, not ${ends.join(" or ")}`);
-    const others = (await this.#workload.check?.(status)) ?? [];
+    const others = [...((await this.#workload.check?.(status)) ?? []), ...(await this.#checkAlways())];
     const entries = outbox ? await checkOutboxInvariants(this.#database, outbox, this.#world) : [];
     const flows = await this.#checkFlowInvariants(true);
     return [

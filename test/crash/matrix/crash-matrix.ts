@@ -45,6 +45,11 @@ export function crashMatrix(dialect: Sandbox["dialect"], scenarios: readonly Sce
               });
               const repeat = problems.length === 0 ? [] : [repeatOne(scenario, dialect, signal)];
               expect([...repeat, ...problems]).toEqual([]);
+              // The whole programme says what it tried.
+              if (isExhaustive)
+                process.stdout.write(
+                  `${scenario.name} on ${dialect}: ${signal} at ${points.length} points, ${takenOver} runs taken over\n`,
+                );
               if (onlyPoint !== undefined) continue;
               expect(points.length).toBeGreaterThan(isExhaustive ? 2 : 0);
               expect(takenOver).toBeGreaterThan(isExhaustive ? 0 : -1);

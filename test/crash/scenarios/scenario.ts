@@ -34,8 +34,12 @@ export interface Workload {
   readonly concurrency?: number;
   /** Runs in the killed process, until the work is done or the process is killed. */
   run(context: RunContext): Promise<void>;
+  /** Called with an Amends before the recovery worker starts. */
+  beforeRecovery?(amends: Amends): Promise<void>;
   /** The operator's action on stalled sagas and abandoned entries. */
   operate?(amends: Amends): Promise<void>;
+  /** Checks what else must hold at any moment, with the status of its saga; returns the violations. */
+  holds?(status: SagaStatus | undefined): Promise<readonly string[]>;
   /** Checks what else must hold after the recovery; returns the violations. */
   check?(ended: SagaStatus | undefined): Promise<readonly string[]>;
 }
