@@ -22,6 +22,8 @@ export {
   type HandlerOptions,
   type HandlerOutbox,
 } from "./events/define/handler.ts";
+export { consumer, type Consumer, type ConsumerOptions } from "./events/define/consumer.ts";
+export { type Subscriber } from "./events/define/subscriber.ts";
 export { type IdOf } from "./events/define/chain.ts";
 export { SagaStep, step, type SagaStepOptions } from "./events/define/saga-step.ts";
 export {

@@ -133,7 +133,9 @@ it("[F-01][F-03] bad definitions are refused with what is wrong", () => {
     handler("h", { on: A, ok: B, err: No, handle: () => err(No({ key: "" })), tries: 3 } as never),
   ).toThrow("no option named tries");
   expect(() => step("x", {} as never)).toThrow("needs a handler");
-  expect(register({ events: [{}] })).toThrow("`events` takes what `handler(…)` and `eventSaga(…)` make");
+  expect(register({ events: [{}] })).toThrow(
+    "`events` takes what `handler(…)`, `consumer(…)` and `eventSaga(…)` make",
+  );
   expect(register({ events: {} })).toThrow("`events` must be a list");
   const ofPostgres = handler("p", {
     on: A,

@@ -1,5 +1,5 @@
 import { Amends, err, ok } from "amends";
-import { event, eventSaga, handler, step, type DeliveredOf, type EventValue } from "amends/events";
+import { consumer, event, eventSaga, handler, step, type DeliveredOf, type EventValue } from "amends/events";
 import { transaction, sqlite, type SqliteHandle } from "amends/sqlite";
 import { expectTypeOf, it } from "vitest";
 import { z } from "zod";
@@ -89,6 +89,27 @@ it("[F-07] `tx` is there only for a handler that asked for a transaction", () =>
     transaction,
     handle: (_e, { tx }) => (expectTypeOf(tx).toEqualTypeOf<SqliteHandle>(), done),
   });
+});
+
+it("[F-20] a consumer takes its event and gives nothing, and is no step of a saga", () => {
+  const audit = consumer("audit", {
+    on: Registered,
+    handle: (e) => {
+      expectTypeOf(e.title).toEqualTypeOf<string>();
+    },
+  });
+  void new Amends({ database: sqlite("x.db"), events: [audit] });
+  void consumer("book", {
+    on: Registered,
+    transaction,
+    handle: (_, { tx }) => void expectTypeOf(tx).toEqualTypeOf<SqliteHandle>(),
+  });
+  // @ts-expect-error a consumer has no events to answer with
+  void consumer("audit", { on: Registered, ok: SchemaCreated, handle: () => undefined });
+  // @ts-expect-error nothing would come of an answer
+  void consumer("audit", { on: Registered, handle: (e) => ok(SchemaCreated({ srn: e.srn, fields: 1 })) });
+  // @ts-expect-error a step needs a handler, which answers
+  void step("audit", audit);
 });
 
 it("[F-03] step n + 1 takes what step n gives, or the saga does not compile", () => {

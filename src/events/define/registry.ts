@@ -8,7 +8,8 @@ import type { FlowPlan } from "../../core/flow/state.ts";
 import type { AnySaga } from "../../sagas/define/definition.ts";
 import { mismatchOf, type TransactionOffer } from "../../sagas/define/transaction-kind.ts";
 import type { AnyEvent } from "./event.ts";
-import { isEventType, type AnyHandler } from "./handler.ts";
+import { isEventType } from "./handler.ts";
+import { isHandler, type Subscriber } from "./subscriber.ts";
 import { waitHandler } from "./wait-handler.ts";
 import { SagaDef, type AnySagaDef } from "./saga-def.ts";
 import type { SagaStep } from "./saga-step.ts";
@@ -43,10 +44,10 @@ export function buildHandlerSagaMapping(sagas: readonly AnySagaDef[]): HandlerSa
   return mapping;
 }
 
-const NO_HANDLERS: readonly AnyHandler[] = [];
+const NO_HANDLERS: readonly Subscriber[] = [];
 
-/** What the option `events` of `new Amends` holds: handlers, and sagas over events with the handlers of their steps. */
-export type EventDefinition = AnyHandler | AnySagaDef;
+/** What the option `events` of `new Amends` holds: handlers, consumers, and sagas over events with the handlers of their steps. */
+export type EventDefinition = Subscriber | AnySagaDef;
 
 /** Handlers and sagas over events that know of each other. `new Amends({ events })` makes one of its own. */
 export class SagaRegistry {
@@ -54,8 +55,8 @@ export class SagaRegistry {
   readonly mapping: HandlerSagaMapping;
   readonly #offer: TransactionOffer | undefined;
   readonly #sagas: ReadonlyMap<string, AnySagaDef>;
-  readonly #handlers = new Map<string, AnyHandler>();
-  readonly #subscribers = new Map<string, AnyHandler[]>();
+  readonly #handlers = new Map<string, Subscriber>();
+  readonly #subscribers = new Map<string, Subscriber[]>();
   readonly #events = new Map<string, AnyEvent>();
   readonly #plans = new Map<string, FlowPlan>();
   /** The correlation fields of waiting sagas, by the internal handler of their event. */
@@ -92,8 +93,8 @@ export class SagaRegistry {
     return this.#handlers.size === 0;
   }
 
-  /** The handler with this name. */
-  handler(name: string): AnyHandler | undefined {
+  /** The handler or consumer with this name. */
+  handler(name: string): Subscriber | undefined {
     return this.#handlers.get(name);
   }
 
@@ -112,8 +113,8 @@ export class SagaRegistry {
     return this.#waits.get(handler);
   }
 
-  /** The handlers of this event. */
-  subscribers(type: string): readonly AnyHandler[] {
+  /** The handlers and consumers of this event. */
+  subscribers(type: string): readonly Subscriber[] {
     return this.#subscribers.get(type) ?? NO_HANDLERS;
   }
 
@@ -132,11 +133,11 @@ export class SagaRegistry {
     );
   }
 
-  #addHandler(handler: AnyHandler): void {
+  #addHandler(handler: Subscriber): void {
     if (typeof handler !== "object" || typeof handler?.handle !== "function") {
-      throw bad("`events` takes what `handler(…)` and `eventSaga(…)` make, and nothing else.");
+      throw bad("`events` takes what `handler(…)`, `consumer(…)` and `eventSaga(…)` make, and nothing else.");
     }
-    const { name, on, ok, err, transaction } = handler;
+    const { name, on, transaction } = handler;
     const known = this.#handlers.get(name);
     if (known && contractOf(known) !== contractOf(handler)) {
       throw bad(
@@ -145,7 +146,7 @@ export class SagaRegistry {
     }
     const mismatch = transaction && mismatchOf(transaction, this.#offer);
     if (mismatch !== undefined) throw bad(`Handler ${name} ${mismatch}`);
-    for (const event of [on, ok, err]) this.#addEvent(event);
+    for (const event of isHandler(handler) ? [on, handler.ok, handler.err] : [on]) this.#addEvent(event);
     // The same definition, loaded twice: two bundles, or a module that was loaded again. The newer one runs.
     this.#handlers.set(name, handler);
     const others = this.subscribers(on.type).filter((other) => other.name !== name);
@@ -218,9 +219,11 @@ export class SagaRegistry {
 }
 
 /** A handler's contract: two handlers with the same name and contract are one definition. */
-function contractOf({ on, ok, err, transaction }: AnyHandler): string {
+function contractOf(handler: Subscriber): string {
+  const { on, transaction } = handler;
   const kind = transaction ? ` in a transaction of ${transaction.client ?? transaction.dialect}` : "";
-  return `${on.type} → ${ok.type} | ${err.type}${kind}`;
+  const answers = isHandler(handler) ? `${handler.ok.type} | ${handler.err.type}` : "nothing";
+  return `${on.type} → ${answers}${kind}`;
 }
 
 /** The comparable part of an event: its version and its required fields. */

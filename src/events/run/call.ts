@@ -13,13 +13,8 @@ import type { Stoppable, StopReason } from "../../runtime/stoppable.ts";
 import { reportFailedTry, type FailedTry } from "../../runtime/failed-tries.ts";
 import type { Delivery, RunRecord } from "./outcome.ts";
 import { valueOf, type EventValue } from "../define/event.ts";
-import {
-  readAnswer,
-  RUN_SAGA,
-  type AnyHandler,
-  type HandlerContext,
-  type RunSaga,
-} from "../define/handler.ts";
+import { RUN_SAGA, type HandlerContext, type RunSaga } from "../define/handler.ts";
+import { readResult, type Subscriber } from "../define/subscriber.ts";
 import type { Role } from "./decider.ts";
 import { DEADLINE_PASSED, type ExhaustedResult, type HandlerResult, type RetryResult } from "./result.ts";
 
@@ -37,7 +32,7 @@ export interface CallTools {
 
 /** A handler that is to be called, and the delivery that it is called for. */
 export interface Request {
-  readonly handler: AnyHandler;
+  readonly handler: Subscriber;
   readonly event: EventValue;
   readonly delivery: Delivery;
   readonly run: RunRecord | undefined;
@@ -58,7 +53,7 @@ export interface Called {
 }
 
 /** The stored event as a value; undefined if it no longer fits the schema that this process has for it. */
-export function readEvent({ on }: AnyHandler, delivery: Delivery): EventValue | undefined {
+export function readEvent({ on }: Subscriber, delivery: Delivery): EventValue | undefined {
   const { eventId, name, version, payload, correlation, causation, timeMs } = delivery;
   try {
     const fields = on.read(payload ?? null, version) as object;
@@ -115,12 +110,12 @@ async function answerOf(tools: CallTools, request: Request, tx: unknown, call: S
       () => ({ part: "handler", name: handler.name, attempt: context.attempt, key: context.key }),
       () => handler.handle(event as never, context as never),
     );
-    const { kind, event: answer } = readAnswer(
+    const { kind, event: answer } = readResult(
       handler,
       returned,
       role.kind === "act" ? role.step : undefined,
     );
-    if (role.kind === "act" && run) role.saga.checkProcess(answer, run.processId);
+    if (role.kind === "act" && run && answer) role.saga.checkProcess(answer, run.processId);
     const result = { kind, event: answer, extras };
     return call.stopReason === "deadline" ? { result, expired: true } : { result };
   } catch (thrown) {
@@ -161,7 +156,7 @@ function contextOf(
 }
 
 function failedTry(
-  { name }: AnyHandler,
+  { name }: Subscriber,
   delivery: Delivery,
   error: unknown,
   result: RetryResult | ExhaustedResult,
@@ -184,7 +179,7 @@ function checkedEvent(event: EventValue): EventValue {
 }
 
 function failureOf(
-  handler: AnyHandler,
+  handler: Subscriber,
   { attempts }: Delivery,
   thrown: unknown,
   reason: StopReason | undefined,
@@ -201,7 +196,7 @@ function failureOf(
 
 /** Another attempt, if one is left and the error is not permanent. */
 export function retryOrEnd(
-  { retry }: AnyHandler,
+  { retry }: Subscriber,
   attempts: number,
   thrown: unknown,
   error: string,

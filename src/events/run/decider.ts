@@ -228,7 +228,7 @@ export class FlowDecider {
       uncounted: undefined,
       move: undefined,
       queue: handler === undefined || correlation === undefined ? undefined : { handler, correlation },
-      out: this.#extras(delivery, [...result.extras, result.event]),
+      out: this.#extras(delivery, result.event ? [...result.extras, result.event] : result.extras),
     };
   }
 
@@ -271,8 +271,9 @@ function withCommands(plan: FlowPlan, commands: ReadonlyMap<string, EventValue |
 /** Ids sort by the order of publication: an event that is sent after the answer gets a later id. */
 export function inOrder(
   events: readonly (EventValue | undefined)[],
-  answer: EventValue,
+  answer: EventValue | undefined,
 ): readonly EventValue[] {
+  if (answer === undefined) return events.filter((event) => event !== undefined);
   return events.map((event) =>
     event === undefined ? answer : event.id < answer.id ? withLaterId(event) : event,
   );

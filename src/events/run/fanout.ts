@@ -9,7 +9,7 @@ import { draw } from "../../storage/draw.ts";
 import type { NewDelivery } from "../../outbox/deliveries/row.ts";
 import type { Fanout, NewRun } from "./outcome.ts";
 import type { EventValue } from "../define/event.ts";
-import type { AnyHandler } from "../define/handler.ts";
+import type { Subscriber } from "../define/subscriber.ts";
 import type { SagaRegistry } from "../define/registry.ts";
 import type { AnySagaDef } from "../define/saga-def.ts";
 
@@ -46,7 +46,7 @@ function deliveryOf(
   registry: SagaRegistry,
   event: EventValue,
   seal: Sealed,
-  { name }: AnyHandler,
+  { name }: Subscriber,
   origin: Origin,
 ): NewDelivery {
   const place = registry.mapping.get(name);

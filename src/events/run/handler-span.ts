@@ -1,9 +1,9 @@
 /** The tracing span of a handler's call. */
 import type { SpanNote } from "../../runtime/trace.ts";
 import type { Delivery } from "./outcome.ts";
-import type { AnyHandler } from "../define/handler.ts";
+import type { Subscriber } from "../define/subscriber.ts";
 
-export function spanOf({ name }: AnyHandler, { id, name: event, attempts, trace }: Delivery): SpanNote {
+export function spanOf({ name }: Subscriber, { id, name: event, attempts, trace }: Delivery): SpanNote {
   return {
     name: `handle ${name}`,
     kind: "consumer",

@@ -9,7 +9,7 @@ import { settled, SUPERSEDED } from "../../core/outbox/machine.ts";
 import type { Lease } from "../../runtime/lease.ts";
 import { graceInTransaction } from "../../runtime/own-transaction.ts";
 import { untraced } from "../../runtime/trace.ts";
-import type { AnyHandler } from "../define/handler.ts";
+import type { Subscriber } from "../define/subscriber.ts";
 import type { WriteAnswer } from "../store/outcome-writer.ts";
 import { SagaStoreFailure } from "../store/saga-store.ts";
 import { callHandler, readEvent, retryOrEnd, type Request } from "./call.ts";
@@ -26,14 +26,14 @@ const NOT_CALLED: FinalResult = { kind: "exhausted", error: "NotAwaited" };
 
 export class HandlerTurn {
   readonly #engine: EventEngine;
-  readonly #handler: AnyHandler;
+  readonly #handler: Subscriber;
   readonly #lease: Lease;
   #delivery: Delivery;
   #run: RunRecord | undefined;
   /** No process has called the handler for this delivery. Every claim raises the token, also a released one. */
   #isUnbegun: boolean;
 
-  constructor(engine: EventEngine, handler: AnyHandler, delivery: Delivery, lease: Lease) {
+  constructor(engine: EventEngine, handler: Subscriber, delivery: Delivery, lease: Lease) {
     this.#engine = engine;
     this.#handler = handler;
     this.#lease = lease;

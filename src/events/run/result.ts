@@ -5,8 +5,9 @@ import type { EventValue } from "../define/event.ts";
 export type FinalResult =
   | {
       readonly kind: "ok" | "err";
-      readonly event: EventValue;
-      /** The events that it sends besides its answer. */
+      /** Its answer; a consumer has none. */
+      readonly event: EventValue | undefined;
+      /** The events that it sends besides that. */
       readonly extras: readonly EventValue[];
     }
   | ExhaustedResult;

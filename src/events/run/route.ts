@@ -4,7 +4,7 @@ import { errorLabel } from "../../core/errors.ts";
 import { settled } from "../../core/outbox/machine.ts";
 import type { Lease } from "../../runtime/lease.ts";
 import { matchValue } from "../../sagas/define/interests.ts";
-import type { AnyHandler } from "../define/handler.ts";
+import type { Subscriber } from "../define/subscriber.ts";
 import { readEvent } from "./call.ts";
 import type { EventEngine } from "./engine.ts";
 import { fanOut } from "./fanout.ts";
@@ -30,7 +30,7 @@ export async function routeEvent(engine: EventEngine, delivery: Delivery, lease:
 /** Notifies the sagas of steps that wait for this event. Idempotent: each saga gets it once. */
 export async function notifySagas(
   engine: EventEngine,
-  handler: AnyHandler,
+  handler: Subscriber,
   fields: ReadonlySet<string>,
   delivery: Delivery,
   lease: Lease,
