@@ -8,6 +8,7 @@
  */
 import { claimCount, claimToken } from "../core/claim-token.ts";
 import { draw } from "../storage/draw.ts";
+import type { Submission } from "../storage/write/group-writer.ts";
 import { AmendsError } from "../core/errors.ts";
 import type { Entry } from "../core/saga/entry.ts";
 import { openingLines } from "../core/saga/steps/group.ts";
@@ -99,7 +100,14 @@ export class ContractJournal implements Journal {
     throw notSupported("run a step in a transaction");
   }
 
-  async append(checkpoint: Checkpoint): Promise<boolean> {
+  append(submission: Submission<Checkpoint, boolean>): void {
+    this.#append(submission.item).then(
+      (isWritten) => submission.written(isWritten),
+      (error: unknown) => submission.failed(error),
+    );
+  }
+
+  async #append(checkpoint: Checkpoint): Promise<boolean> {
     const { sagaId, token, version, entry, more = [], emissions, move, state } = checkpoint;
     if (emissions.length > 0) throw notSupported("keep the events that a step emits");
     const found = await this.#find(sagaId);

@@ -7,7 +7,7 @@
  * answers for each outcome whether it is written (storage/write/checked-write.ts).
  */
 import type { Database, Row } from "../storage/database.ts";
-import { GroupWriter } from "../storage/write/group-writer.ts";
+import { GroupWriter, type Submission } from "../storage/write/group-writer.ts";
 import { outlastRefusals, type RefusedWrites } from "../storage/write/refused-writes.ts";
 import { BRIEF_RETRIES, persist, type DatabaseWatch, type RetryLimits } from "../storage/retry.ts";
 import type { Sql } from "../storage/sql.ts";
@@ -59,6 +59,11 @@ export class OutcomeWriter<Outcome, Answer> {
   /** Resolves once the outcome is durable, with the answer of `write`. */
   submit(outcome: Outcome): Promise<Answer> {
     return this.#writer.submit(outcome);
+  }
+
+  /** The same without a promise: the submission is told. */
+  enqueue(submission: Submission<Outcome, Answer>): void {
+    this.#writer.enqueue(submission);
   }
 
   /** Resolves once all submitted outcomes are written. */

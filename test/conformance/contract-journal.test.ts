@@ -8,6 +8,7 @@ import { initial } from "../../src/core/saga/state.ts";
 import { ContractJournal } from "../../src/contract/journal.ts";
 import type { Checkpoint, NewSaga } from "../../src/sagas/journal/journal.ts";
 import { RunningMapStorage } from "./running-map-storage.ts";
+import { appended } from "../support/appended.ts";
 
 const { plan } = saga("chain", z.object({})).step("one", { act: () => 1 });
 const kinds = [{ name: "chain", version: 1 }];
@@ -54,7 +55,7 @@ function completed(sagaId: string, version: number): Checkpoint {
 it("[S-16] a renewal that comes after the end finds nothing to renew, and troubles no other saga", async () => {
   const journal = new ContractJournal(new RunningMapStorage());
   for (const id of ["ended", "running"]) await journal.create(newSaga(id, "worker"));
-  expect(await journal.append(completed("ended", 2))).toBe(true);
+  expect(await appended(journal, completed("ended", 2))).toBe(true);
   const held = await journal.renew(["ended", "running", "nobody"].map((id) => ({ id, token: FIRST_CLAIM })));
   expect([...held]).toEqual([["running", 1]]);
 });
@@ -62,9 +63,9 @@ it("[S-16] a renewal that comes after the end finds nothing to renew, and troubl
 it("[S-15] a checkpoint at a version that is taken is refused", async () => {
   const journal = new ContractJournal(new RunningMapStorage());
   await journal.create(newSaga("saga-1", "worker"));
-  for (const version of [1, 3]) expect(await journal.append(completed("saga-1", version))).toBe(false);
-  expect(await journal.append(completed("saga-1", 2))).toBe(true);
-  expect(await journal.append(completed("saga-1", 2))).toBe(false);
+  for (const version of [1, 3]) expect(await appended(journal, completed("saga-1", version))).toBe(false);
+  expect(await appended(journal, completed("saga-1", 2))).toBe(true);
+  expect(await appended(journal, completed("saga-1", 2))).toBe(false);
   expect((await journal.load("saga-1"))?.entries).toHaveLength(1);
 });
 
@@ -100,7 +101,7 @@ it("[K-03] a saga that is not due is looked at again when it is, and not at ever
   } as const;
   const move = { from: "RUNNING", to: "RUNNING", releaseMs: 5_000, error: null, recovered: false } as const;
   const state = evolve(initial(plan, true), failed);
-  await journal.append({ ...completed("saga-1", 2), entry: failed, move, state });
+  await appended(journal, { ...completed("saga-1", 2), entry: failed, move, state });
   loads = 0;
   for (now = 0; now < 5_000; now += 100) {
     expect(await journal.claim(kinds, 10, "worker", 60_000)).toEqual([]);

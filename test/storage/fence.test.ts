@@ -6,6 +6,7 @@ import type { SagaRecord } from "../../src/sagas/journal/journal.ts";
 import { onEachDatabase, virtualClock } from "../support/databases.ts";
 import { gate } from "../sagas/support/gate.ts";
 import { checkpointOf, done, journalOn, KIND, LEASE_MS, newSaga } from "./support/sagas.ts";
+import { appended } from "../support/appended.ts";
 
 onEachDatabase((database) => {
   it("[K-06] a late worker's checkpoint, release and end change nothing after another has claimed", async () => {
@@ -28,11 +29,12 @@ onEachDatabase((database) => {
         details: '{"kind":"err","label":"no"}',
       }),
     ]) {
-      expect(await journal.append(line)).toBe(false);
+      expect(await appended(journal, line)).toBe(false);
     }
     expect(await journal.load("one")).toEqual(before);
     expect(
-      await journal.append(
+      await appended(
+        journal,
         checkpointOf(current, { step: "one", action: "act", status: "STARTED", details: null }),
       ),
     ).toBe(true);
@@ -47,8 +49,8 @@ onEachDatabase((database) => {
     const [current] = (await journal.claim([KIND], 1, "current", LEASE_MS)) as [SagaRecord];
     const started = { step: "one", action: "act", status: "STARTED", details: null } as const;
     const answers = await Promise.all([
-      journal.append(checkpointOf(late, done("one"))),
-      journal.append(checkpointOf(current, started)),
+      appended(journal, checkpointOf(late, done("one"))),
+      appended(journal, checkpointOf(current, started)),
     ]);
     expect(answers).toEqual([false, true]);
   });
@@ -77,7 +79,7 @@ onEachDatabase((database) => {
     ] as const) {
       await journal.create(newSaga(id));
       const [record] = (await journal.claim([KIND], 1, "me", LEASE_MS)) as [SagaRecord];
-      expect(await journal.append(checkpointOf(record, control("$release", {}), releaseMs))).toBe(true);
+      expect(await appended(journal, checkpointOf(record, control("$release", {}), releaseMs))).toBe(true);
       expect([...(await journal.renew([{ id, token: record.token }], LEASE_MS))]).toEqual([]);
       expect((await journal.load(id))?.dueAtMs).toBe(clock.virtualNowMs() + releaseMs);
     }

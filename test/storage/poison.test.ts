@@ -5,6 +5,7 @@ import type { Checkpoint, SagaRecord } from "../../src/sagas/journal/journal.ts"
 import { onEachDatabase } from "../support/databases.ts";
 import { transactionOn } from "../sagas/support/effects-table.ts";
 import { checkpointOf, done, journalOn, KIND, LEASE_MS, newSaga } from "./support/sagas.ts";
+import { appended } from "../support/appended.ts";
 
 onEachDatabase((database) => {
   it("[K-17] one line that the database refuses costs none of the others in its flush", async () => {
@@ -17,7 +18,7 @@ onEachDatabase((database) => {
       // The database's own CHECK refuses this one.
       return record.id === "saga-07" ? { ...line, entry: { ...line.entry, action: "bogus" as "act" } } : line;
     });
-    const answers = await Promise.allSettled(lines.map((line) => journal.append(line)));
+    const answers = await Promise.allSettled(lines.map((line) => appended(journal, line)));
     const refused = answers.filter((answer) => answer.status === "rejected");
     expect(refused).toHaveLength(1);
     expect((refused[0] as PromiseRejectedResult).reason).toMatchObject({ code: "DATABASE_REFUSED" });

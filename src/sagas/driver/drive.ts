@@ -4,44 +4,138 @@
  * recorded before anything follows from it, and the saga is neither turned back, ended nor given back while one of its calls
  * is under way.
  */
+import { AsyncResource } from "node:async_hooks";
 import { control, started, type ControlDetails, type Entry } from "../../core/saga/entry.ts";
 import { evolve } from "../../core/saga/evolve.ts";
 import { needsStart } from "../../core/saga/advance.ts";
 import { CLAIMABLE } from "../../core/saga/machine.ts";
 import { next, turnEntry, actionOf, type CallCommand } from "../../core/saga/interpreter.ts";
-import type { SagaHost, Lines, Pending, Recorded } from "./saga-host.ts";
-import { factsOf, linesOf, wakeAfterMs, write } from "./lines.ts";
-import { ORPHANS_MAX, recordReturned } from "./orphaned-calls.ts";
+import {
+  LATER,
+  type Lines,
+  type Pending,
+  type Recorded,
+  type RecordListener,
+  type SagaHost,
+} from "./saga-host.ts";
+import { factsOf, linesOf, recorded, wakeAfterMs, write } from "./lines.ts";
+import { ORPHANS_MAX, recordReturned, returnedOf } from "./orphaned-calls.ts";
 import { added, type Departure, type Run } from "./run.ts";
 import { settle, takeEnded } from "./settle.ts";
 import { SHORT_WAIT_MS, wait } from "./wait.ts";
 
-export async function drive(host: SagaHost, run: Run): Promise<Departure> {
-  try {
-    for (;;) {
-      if (run.orphans !== undefined && (await recordReturned(host, run, false)) === "lost") return "lost";
-      const turned = await proceed(host, run);
-      // If an operator added a line first, the outcomes are decided on again.
-      if (turned === "changed") continue;
-      run.unrecorded = NONE;
-      if (turned === "left") return "released";
-      if (turned !== undefined && turned !== "held") return turned;
-    }
-  } finally {
-    // A saga that was lost, or cannot be recorded, keeps its slot until its calls have returned.
-    while (!run.calls.every(isOver)) await host.until(run.calls);
-  }
+/** Runs the saga until it has left this process. */
+export function drive(host: SagaHost, run: Run): Promise<Departure> {
+  return new Promise((resolve, reject) => new Driver(host, run, resolve, reject).begin());
 }
-
-/** What was recorded, or how the saga left; without a promise where nothing is waited for. */
-type Turn = Promise<Recorded | Departure | undefined> | Departure | undefined;
 
 const NONE: readonly never[] = [];
 
+/** What came of a turn: what was recorded, how the saga left, or nothing new. `LATER`: the host calls the driver. */
+type Turn = Turned | Promise<Turned> | typeof LATER;
+type Turned = Recorded | Departure | undefined;
+
+/**
+ * The loop over the turns of one saga. It is no async function: a host that records many sagas in one commit resumes each of
+ * them by a call, which costs less than a chain of promises for each line. Every saga is resumed in its own asynchronous
+ * context, so that what the application keeps in an AsyncLocalStorage never comes from another saga of the commit.
+ */
+class Driver extends AsyncResource implements RecordListener {
+  readonly #host: SagaHost;
+  readonly #run: Run;
+  readonly #resolve: (departure: Departure) => void;
+  readonly #reject: (error: unknown) => void;
+
+  constructor(
+    host: SagaHost,
+    run: Run,
+    resolve: (departure: Departure) => void,
+    reject: (error: unknown) => void,
+  ) {
+    super("AmendsSaga");
+    this.#host = host;
+    this.#run = run;
+    this.#resolve = resolve;
+    this.#reject = reject;
+  }
+
+  begin(): void {
+    this.runInAsyncScope(this.#goOn, this);
+  }
+
+  recorded(how: Recorded): void {
+    this.runInAsyncScope(this.#goOnAfter, this, how);
+  }
+
+  failed(error: unknown): void {
+    this.runInAsyncScope(this.#fail, this, error);
+  }
+
+  /** Takes one turn after another until one is not over yet, or the saga has left. */
+  #goOn(): void {
+    try {
+      for (;;) {
+        const turn = this.#turn();
+        if (turn === LATER) return;
+        if (turn instanceof Promise) {
+          // The continuation of a promise is in the saga's own context already.
+          turn.then(
+            (turned) => this.#goOnAfter(turned),
+            (error: unknown) => this.#fail(error),
+          );
+          return;
+        }
+        if (this.#hasLeft(turn)) return;
+      }
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  #turn(): Turn {
+    const [host, run] = [this.#host, this.#run];
+    return returnedOf(run) ? hearReturned(host, run) : proceed(host, run, this);
+  }
+
+  #goOnAfter(turned: Turned): void {
+    if (!this.#hasLeft(turned)) this.#goOn();
+  }
+
+  #hasLeft(turned: Turned): boolean {
+    // If an operator added a line first, the outcomes are decided on again.
+    if (turned === "changed") return false;
+    this.#run.unrecorded = NONE;
+    if (turned === undefined || turned === "held") return false;
+    this.#leave(() => this.#resolve(turned === "left" ? "released" : turned));
+    return true;
+  }
+
+  #fail(error: unknown): void {
+    this.#leave(() => this.#reject(error));
+  }
+
+  /** A saga that was lost, or cannot be recorded, keeps its slot until its calls have returned. */
+  #leave(end: () => void): void {
+    const { calls } = this.#run;
+    if (calls.every(isOver)) end();
+    else
+      this.#host.until(calls).then(
+        () => this.#leave(end),
+        (error: unknown) => this.#reject(error),
+      );
+  }
+}
+
+/** The answers of calls that had outlived their time are recorded first. What is decided after them is decided anew. */
+async function hearReturned(host: SagaHost, run: Run): Promise<Recorded> {
+  const how = await recordReturned(host, run, false);
+  return how === "held" ? "changed" : how;
+}
+
 /** Goes on to the next durable point, or until there is something new to decide on. */
-function proceed(host: SagaHost, run: Run): Turn {
-  if (run.unrecorded.length > 0) return settle(host, run, run.unrecorded);
-  if (run.calls.some(isOver)) return settleEnded(host, run);
+function proceed(host: SagaHost, run: Run, listener: RecordListener): Turn {
+  if (run.unrecorded.length > 0) return settle(host, run, run.unrecorded, listener);
+  if (run.calls.some(isOver)) return settleEnded(host, run, listener);
   const { interruption } = host;
   // A renewal does not find a saga whose end was recorded while it was under way: that saga has ended, and is not lost.
   if (interruption === "lost") return next(run.state, factsOf(host, run)).kind === "end" ? "ended" : "lost";
@@ -53,9 +147,9 @@ function proceed(host: SagaHost, run: Run): Turn {
   switch (command.kind) {
     case "act":
     case "undo":
-      return act(host, run, [command]);
+      return act(host, run, [command], listener);
     case "group":
-      return act(host, run, command.acts);
+      return act(host, run, command.acts, listener);
     case "wait":
       // The saga is not given back while one of its calls runs: no other worker could hear it.
       return run.orphans?.any && !host.isDraining ? pause(host, run) : wait(host, run, command);
@@ -71,11 +165,11 @@ function isOver(pending: Pending<unknown>): boolean {
 }
 
 /** Records the calls that are over. Interrupted calls have no outcome to record. */
-function settleEnded(host: SagaHost, run: Run): Turn {
+function settleEnded(host: SagaHost, run: Run, listener: RecordListener): Turn {
   const ended = takeEnded(run);
   if (ended === "lost") return ended;
   run.unrecorded = ended;
-  return ended.length > 0 ? settle(host, run, ended) : undefined;
+  return ended.length > 0 ? settle(host, run, ended, listener) : undefined;
 }
 
 async function reread(host: SagaHost): Promise<Departure | undefined> {
@@ -83,7 +177,7 @@ async function reread(host: SagaHost): Promise<Departure | undefined> {
 }
 
 /** Makes the calls that are due and have begun, begins those that have not, or waits for what is under way. */
-function act(host: SagaHost, run: Run, commands: readonly CallCommand[]): Turn {
+function act(host: SagaHost, run: Run, commands: readonly CallCommand[], listener: RecordListener): Turn {
   let isAnyDue = false;
   let fresh: CallCommand[] | undefined;
   for (const command of commands) {
@@ -93,9 +187,9 @@ function act(host: SagaHost, run: Run, commands: readonly CallCommand[]): Turn {
     if (needsStart(run.state, command)) (fresh ??= []).push(command);
     else call(host, run, command);
   }
-  if (fresh) return host.record(beginning(run, fresh));
+  if (fresh) return host.record(beginning(run, fresh), listener);
   // A step that returns without a promise has ended already.
-  if (run.calls.some(isOver)) return settleEnded(host, run);
+  if (run.calls.some(isOver)) return settleEnded(host, run, listener);
   if (run.calls.length > 0) return pause(host, run);
   return rest(host, run, isAnyDue ? 0 : (wakeAfterMs(host, run) ?? 0));
 }
@@ -151,7 +245,7 @@ export async function stall(host: SagaHost, run: Run, details: ControlDetails): 
   for (;;) {
     if (!CLAIMABLE.includes(run.state.status)) return "ended";
     const lines = linesOf(host, run, { entry: control("$stall", details), begins: false });
-    const recorded = await host.record(lines);
-    if (recorded !== "changed") return recorded === "lost" ? "lost" : "ended";
+    const how = await recorded(host, lines);
+    if (how !== "changed") return how === "lost" ? "lost" : "ended";
   }
 }

@@ -7,7 +7,15 @@ import { partName } from "../../core/saga/part-name.ts";
 import type { SagaState, StepState } from "../../core/saga/state.ts";
 import { lastItem, openItems, type Items } from "../../core/saga/steps/items.ts";
 import type { Emission } from "../journal/journal.ts";
-import type { SagaHost, Lines, Recorded, Rest } from "./saga-host.ts";
+import {
+  LATER,
+  type Lines,
+  type Recorded,
+  type RecordListener,
+  type Recording,
+  type Rest,
+  type SagaHost,
+} from "./saga-host.ts";
 import type { Run } from "./run.ts";
 
 /** What is to be written. */
@@ -39,7 +47,16 @@ export function linesOf(host: SagaHost, run: Run, given: NewLines): Lines {
 
 /** Writes a line. If an operator added a line meanwhile, the next turn decides again. */
 export function write(host: SagaHost, run: Run, lines: NewLines): Promise<Recorded> {
-  return host.record(linesOf(host, run, lines));
+  return recorded(host, linesOf(host, run, lines));
+}
+
+/** Records lines for a caller that waits for a promise. */
+export function recorded(host: SagaHost, lines: Lines): Promise<Recorded> {
+  return new Promise((resolve, reject) => {
+    const listener: RecordListener = { recorded: resolve, failed: reject };
+    const recording: Recording = host.record(lines, listener);
+    if (recording !== LATER) resolve(recording);
+  });
 }
 
 const IN_TIME: Facts = { expired: false };

@@ -7,7 +7,7 @@ import type { Entry } from "../../core/saga/entry.ts";
 import { decide, isAwaited, returnLines, type CallCommand } from "../../core/saga/interpreter.ts";
 import { sagaMachine } from "../../core/saga/machine.ts";
 import type { CallResult, SagaHost, Pending, Recorded } from "./saga-host.ts";
-import { linesOf } from "./lines.ts";
+import { linesOf, recorded } from "./lines.ts";
 import type { Run } from "./run.ts";
 
 export interface OrphanedCall {
@@ -64,18 +64,22 @@ interface Returned {
 
 /** Records every call that has returned; `held` where there is none. With `hasLeft`, the saga is no longer driven here. */
 export async function recordReturned(host: SagaHost, run: Run, hasLeft: boolean): Promise<Recorded> {
-  for (let recorded: Recorded = "held"; ;) {
-    const returned = run.orphans?.returned();
-    // A person has ended the saga meanwhile: nothing follows its last line.
-    if (!returned || sagaMachine.isTerminal(run.state.status)) return recorded;
+  for (let how: Recorded = "held"; ;) {
+    const returned = returnedOf(run);
+    if (!returned) return how;
     // A person has led it out of its stall: this worker no longer answers for it.
     if (hasLeft && run.state.status !== "STALLED") return "lost";
     const heard = returned.calls.filter(({ isHarmless }) => !isHarmless);
-    recorded = heard.length === 0 ? "held" : await record(host, run, returned, heard);
-    if (recorded === "lost") return recorded;
+    how = heard.length === 0 ? "held" : await record(host, run, returned, heard);
+    if (how === "lost") return how;
     // If an operator wrote first, what the success is worth is decided again.
-    if (recorded !== "changed") run.orphans?.forget(returned.calls);
+    if (how !== "changed") run.orphans?.forget(returned.calls);
   }
+}
+
+/** Calls that have returned and are not accounted for. Once a person has ended the saga, nothing follows its last line. */
+export function returnedOf({ orphans, state }: Run): Returned | undefined {
+  return orphans === undefined || sagaMachine.isTerminal(state.status) ? undefined : orphans.returned();
 }
 
 function record(
@@ -95,7 +99,7 @@ function record(
   const rest = run.state.status === "STALLED" ? { releaseMs: 0 } : undefined;
   const begins = rest === undefined && !entry.step.startsWith("$");
   const emissions = success?.answer.value?.emissions;
-  return host.record(linesOf(host, run, { entry, before: lines.slice(0, -1), emissions, rest, begins }));
+  return recorded(host, linesOf(host, run, { entry, before: lines.slice(0, -1), emissions, rest, begins }));
 }
 
 function decideOn(host: SagaHost, run: Run, { command, answer }: OrphanedCall): readonly Entry[] {

@@ -51,9 +51,10 @@ export interface SagaHost {
    * applies them to the run (`Run.accept`). Fenced: if the saga has lines that the driver has not seen, nothing is
    * written. `changed`: lines were added from outside, and the run was read again. `lost`: another worker has the saga.
    * `left`: the lines had `rest`, and the saga was given back until then; another driver goes on from its log. A host that
-   * waits in place answers `held` after that time.
+   * waits in place answers `held` after that time. The host answers at once, by a promise, or `LATER`: then it calls the
+   * listener, once, after `record` has returned.
    */
-  record(lines: Lines): Promise<Recorded>;
+  record(lines: Lines, listener: RecordListener): Recording;
 
   /** Reads the saga again after `interruption` said `changed`, which is over by that. */
   reread(): Promise<"changed" | "lost">;
@@ -98,6 +99,18 @@ export interface EndedCall extends CallResult {
 }
 
 export type Recorded = "held" | "left" | "changed" | "lost";
+
+/** The listener will be called. */
+export const LATER = "later";
+
+export type Recording = Recorded | Promise<Recorded> | typeof LATER;
+
+/** Waits for lines to be recorded. Neither function throws. */
+export interface RecordListener {
+  recorded(how: Recorded): void;
+  /** The host cannot record: the driver waits for its calls and leaves. */
+  failed(error: unknown): void;
+}
 
 /** Lines to write, mostly one, and what they add up to. */
 export interface Lines {

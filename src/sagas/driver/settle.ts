@@ -9,8 +9,16 @@ import { decide, next, type CallCommand } from "../../core/saga/interpreter.ts";
 import type { PlannedStep } from "../../core/saga/plan.ts";
 import type { SagaState } from "../../core/saga/state.ts";
 import { reportFailedTry } from "../../runtime/failed-tries.ts";
-import type { CallResult, EndedCall, SagaHost, Lines, Recorded } from "./saga-host.ts";
-import { expired, factsOf, linesOf, wakeAfterMs } from "./lines.ts";
+import type {
+  CallResult,
+  EndedCall,
+  Lines,
+  Recorded,
+  Recording,
+  RecordListener,
+  SagaHost,
+} from "./saga-host.ts";
+import { expired, factsOf, linesOf, recorded, wakeAfterMs } from "./lines.ts";
 import { OrphanedCalls } from "./orphaned-calls.ts";
 import { added, type Ended, type Run } from "./run.ts";
 import { restAfter, SHORT_WAIT_MS, type BeginningRest } from "./wait.ts";
@@ -40,22 +48,28 @@ function keepOrphan(run: Run, command: CallCommand, answer: NonNullable<EndedCal
 }
 
 /** Records the outcomes. */
-export function settle(host: SagaHost, run: Run, ended: readonly Ended[]): Promise<Recorded> {
+export function settle(
+  host: SagaHost,
+  run: Run,
+  ended: readonly Ended[],
+  listener: RecordListener,
+): Recording {
   const decided = decideAll(host, run, ended);
-  return run.hasWaits || run.hasPutOff
-    ? restFor(host, run, decided).then((rest) => record(host, run, ended, decided, rest))
-    : record(host, run, ended, decided, undefined);
+  if (run.hasWaits || run.hasPutOff || ended.some(hasFailed)) return settleRare(host, run, ended, decided);
+  return host.record(linesFor(host, run, ended, decided, undefined), listener);
 }
 
-function record(
+/** The saga may rest after these outcomes, or calls that have failed are reported. */
+async function settleRare(
   host: SagaHost,
   run: Run,
   ended: readonly Ended[],
   decided: Decided,
-  rest: BeginningRest | undefined,
 ): Promise<Recorded> {
-  const recorded = host.record(linesFor(host, run, ended, decided, rest));
-  return ended.some(hasFailed) ? recorded.then((how) => reportAll(host, run, ended, decided, how)) : recorded;
+  const rest = run.hasWaits || run.hasPutOff ? await restFor(host, run, decided) : undefined;
+  const how = await recorded(host, linesFor(host, run, ended, decided, rest));
+  if (how === "held" || how === "left") reportAll(host, run, ended, decided);
+  return how;
 }
 
 /** An `err` is an answer of the step, not a failed try. */
@@ -63,17 +77,9 @@ function hasFailed({ called: { outcome } }: Ended): boolean {
   return outcome.kind === "failed" && outcome.failure.kind !== "err";
 }
 
-function reportAll(
-  host: SagaHost,
-  run: Run,
-  ended: readonly Ended[],
-  { waits }: Decided,
-  recorded: Recorded,
-): Recorded {
-  if (recorded === "changed" || recorded === "lost") return recorded;
+function reportAll(host: SagaHost, run: Run, ended: readonly Ended[], { waits }: Decided): void {
   for (const one of ended)
     if (hasFailed(one)) report(host, run, one.command, one.called, waits?.get(one.command));
-  return recorded;
 }
 
 interface Decided {

@@ -24,7 +24,17 @@ import { childStep, type Children } from "./children.ts";
 import { failureLabel, failureText } from "../../core/saga/failure-text.ts";
 import { callOf, callStep } from "./call.ts";
 import type { Answer } from "./guarded-call.ts";
-import type { SagaHost, Lines, Pending, PendingCall, Recorded, StepSettings } from "../driver/saga-host.ts";
+import {
+  LATER,
+  type Lines,
+  type Pending,
+  type PendingCall,
+  type Recorded,
+  type Recording,
+  type RecordListener,
+  type SagaHost,
+  type StepSettings,
+} from "../driver/saga-host.ts";
 import type { HostedCall } from "./hosted-call.ts";
 import { StepCalls, type SpecialCalls, type StepCallTools } from "./step-calls.ts";
 import { Run, type Departure } from "../driver/run.ts";
@@ -208,23 +218,28 @@ export class JournalHost implements SagaHost, SpecialCalls {
     });
   }
 
-  record(lines: Lines): Promise<Recorded> {
+  record(lines: Lines, listener: RecordListener): Recording {
     const checkpoint = this.#checkpoint(lines);
     this.#sentVersion = checkpoint.version + (lines.more?.length ?? 0);
-    return this.#tools.journal
-      .append(checkpoint)
-      .then(
-        (isWritten) =>
-          isWritten ? this.#recorded(checkpoint, lines) : this.reread().catch(this.#unrecorded),
-        this.#unrecorded,
-      );
+    // A saga that cannot be recorded is lost, and its calls are stopped.
+    const failed = (error: unknown): void => {
+      this.lease.stop("lost");
+      listener.failed(error);
+    };
+    const written = (isWritten: boolean): void => {
+      if (!isWritten) return void this.reread().then((how) => listener.recorded(how), failed);
+      let how: Recorded;
+      try {
+        how = this.#recorded(checkpoint, lines);
+      } catch (error) {
+        // A bug that shows here must not cost the other sagas of the commit.
+        return listener.failed(error);
+      }
+      listener.recorded(how);
+    };
+    this.#tools.journal.append({ item: checkpoint, written, failed });
+    return LATER;
   }
-
-  /** A saga that cannot be recorded is lost, and its calls are stopped. */
-  readonly #unrecorded = (error: unknown): never => {
-    this.lease.stop("lost");
-    throw error;
-  };
 
   #recorded(checkpoint: Checkpoint, lines: Lines): Recorded {
     this.#accept(checkpoint, lines);

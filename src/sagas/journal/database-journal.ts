@@ -19,9 +19,11 @@ import {
 import { perform, performNow } from "../../storage/joins/work.ts";
 import { LaneTurns } from "../../storage/lanes.ts";
 import type { Sql } from "../../storage/sql.ts";
+import type { Submission } from "../../storage/write/group-writer.ts";
 import type { RefusedWrites } from "../../storage/write/refused-writes.ts";
 import { OutcomeWriter } from "../../runtime/outcome-writer.ts";
 import { flush, flushInside, type Execute, type Item } from "./flush.ts";
+import { SentCheckpoint } from "./sent-checkpoint.ts";
 import { insertLines } from "./line-queries.ts";
 import { SagaReader } from "./reading.ts";
 import { startingAll } from "./start/many.ts";
@@ -106,8 +108,8 @@ export class DatabaseJournal implements Journal {
     return performNow(session, startingAll(session.dialect, sagas, check, this.#db.epoch ?? 0));
   }
 
-  append(checkpoint: Checkpoint): Promise<boolean> {
-    return this.#lines.submit({ checkpoint });
+  append(submission: Submission<Checkpoint, boolean>): void {
+    this.#lines.enqueue(new SentCheckpoint(submission));
   }
 
   appendIn(session: Session, checkpoint: Checkpoint): Promise<boolean> {

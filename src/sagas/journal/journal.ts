@@ -10,6 +10,7 @@ import type { Arrival } from "../../core/saga/steps/wait.ts";
 import type { Attributes } from "../../core/start/attributes.ts";
 import type { StartControls } from "../../core/start/controls.ts";
 import type { Session, SyncSession } from "../../storage/database.ts";
+import type { Submission } from "../../storage/write/group-writer.ts";
 
 /** Lines that come from outside the worker carry a token that no worker has. */
 export const OPERATOR_TOKEN = -1;
@@ -174,8 +175,8 @@ export interface Journal {
   createAll(sagas: readonly NewSaga[], check: CheckFound, session?: Session): Promise<readonly Founded[]>;
   /** The same in a synchronous transaction. */
   createAllNow(session: SyncSession, sagas: readonly NewSaga[], check: CheckFound): readonly Founded[];
-  /** False if that version is taken: nothing was changed. */
-  append(checkpoint: Checkpoint): Promise<boolean>;
+  /** The answer is false if that version is taken: nothing was changed. It never comes before `append` has returned. */
+  append(submission: Submission<Checkpoint, boolean>): void;
   /** In a transaction that also holds a step's own effects. */
   appendIn(session: Session, checkpoint: Checkpoint): Promise<boolean>;
   /** With a session, as that transaction sees it. */

@@ -15,10 +15,17 @@ import type { Database } from "../database.ts";
 import { BRIEF_RETRIES, noAnswer, persist, type DatabaseWatch } from "../retry.ts";
 import { RefusedItems, type RefusedWrites } from "./refused-writes.ts";
 
-/** An item, and the caller that waits for its answer. */
-class Waiting<Item, Answer> implements Limited {
+/** An item to write, and what waits for it. The writer calls one of the two functions, once; neither throws. */
+export interface Submission<Item, Answer> {
   readonly item: Item;
-  readonly bytes: number;
+  /** The flush with the item is committed. */
+  written(answer: Answer): void;
+  failed(error: unknown): void;
+}
+
+/** A submission of a caller that waits for a promise. */
+class Awaited<Item, Answer> implements Submission<Item, Answer>, Limited {
+  readonly item: Item;
   sinceMs = 0;
   readonly #db: GroupWriterOptions<Item, Answer>["db"];
   readonly #limit: TimeLimit | undefined;
@@ -27,14 +34,13 @@ class Waiting<Item, Answer> implements Limited {
 
   /** With `limit`, the caller does not wait longer than that. */
   constructor(
-    { db, bytes }: GroupWriterOptions<Item, Answer>,
+    { db }: GroupWriterOptions<Item, Answer>,
     item: Item,
     limit: TimeLimit | undefined,
     resolve: (answer: Answer) => void,
     reject: (error: unknown) => void,
   ) {
     this.item = item;
-    this.bytes = bytes(item);
     this.#db = db;
     this.#limit = limit;
     this.#resolve = resolve;
@@ -42,12 +48,12 @@ class Waiting<Item, Answer> implements Limited {
     limit?.begin(this);
   }
 
-  resolve(answer: Answer): void {
+  written(answer: Answer): void {
     this.#limit?.end(this);
     this.#resolve(answer);
   }
 
-  reject(error: unknown): void {
+  failed(error: unknown): void {
     this.#limit?.end(this);
     this.#reject(error);
   }
@@ -82,10 +88,10 @@ const BYTES_MAX = 4 * 1_048_576;
 
 export class GroupWriter<Item, Answer> {
   readonly #options: GroupWriterOptions<Item, Answer>;
-  #waiting: Waiting<Item, Answer>[] = [];
+  #waiting: Submission<Item, Answer>[] = [];
   #flying = 0;
   #held = 0;
-  readonly #refused: RefusedItems<Waiting<Item, Answer>>;
+  readonly #refused: RefusedItems<Submission<Item, Answer>>;
   #slow = 0;
   #planned = false;
   #idle: (() => void)[] = [];
@@ -104,9 +110,14 @@ export class GroupWriter<Item, Answer> {
   submit(item: Item): Promise<Answer> {
     return new Promise<Answer>((resolve, reject) => {
       const limit = this.#limit && this.#options.failFast(item) ? this.#limit : undefined;
-      this.#waiting.push(new Waiting(this.#options, item, limit, resolve, reject));
-      this.#plan();
+      this.enqueue(new Awaited(this.#options, item, limit, resolve, reject));
     });
+  }
+
+  /** The same without a promise and without a limit. */
+  enqueue(submission: Submission<Item, Answer>): void {
+    this.#waiting.push(submission);
+    this.#plan();
   }
 
   /** Resolves once all submitted items are written. */
@@ -159,11 +170,11 @@ export class GroupWriter<Item, Answer> {
     else if (this.#isIdle()) for (const resolve of this.#idle.splice(0)) resolve();
   }
 
-  #take(): Waiting<Item, Answer>[] {
+  #take(): Submission<Item, Answer>[] {
     const most = Math.min(ITEMS_MAX, this.#share());
     let count = 0;
     for (let bytes = 0; count < this.#waiting.length && count < most; count++) {
-      bytes += (this.#waiting[count] as Waiting<Item, Answer>).bytes;
+      bytes += this.#options.bytes((this.#waiting[count] as Submission<Item, Answer>).item);
       if (bytes > BYTES_MAX && count > 0) break;
     }
     const taken = this.#waiting.slice(0, count);
@@ -180,45 +191,50 @@ export class GroupWriter<Item, Answer> {
       : Infinity;
   }
 
-  async #flush(group: readonly Waiting<Item, Answer>[]): Promise<void> {
+  async #flush(group: readonly Submission<Item, Answer>[]): Promise<void> {
     const { db, flush, signal, watch } = this.#options;
+    const items = group.map((one) => one.item);
+    let answers: readonly Answer[];
     try {
-      const items = group.map((one) => one.item);
-      const answers = await persist(db, () => flush(items), {
+      answers = await persist(db, () => flush(items), {
         ...BRIEF_RETRIES,
         signal,
         watch,
         splits: items.length > 1,
       });
-      this.flushes++;
-      group.forEach((one, index) => one.resolve(answers[index] as Answer));
-      this.#refused.settled(group);
     } catch (error) {
-      if (isUnavailable(error)) return this.#hold(group, error);
-      if (group.length === 1) {
-        if (isLasting(error)) return this.#hold(group, error);
-        group[0]?.reject(error);
-        return this.#refused.settled(group);
-      }
-      const half = group.length >> 1;
-      await Promise.all([this.#flush(group.slice(0, half)), this.#flush(group.slice(half))]);
+      return this.#notWritten(group, error);
     }
+    this.flushes++;
+    group.forEach((one, index) => one.written(answers[index] as Answer));
+    this.#refused.settled(group);
+  }
+
+  async #notWritten(group: readonly Submission<Item, Answer>[], error: unknown): Promise<void> {
+    if (isUnavailable(error)) return this.#hold(group, error);
+    if (group.length === 1) {
+      if (isLasting(error)) return this.#hold(group, error);
+      group[0]?.failed(error);
+      return this.#refused.settled(group);
+    }
+    const half = group.length >> 1;
+    await Promise.all([this.#flush(group.slice(0, half)), this.#flush(group.slice(half))]);
   }
 
   /** The database is unreachable: items with a waiting caller fail, the others wait without blocking new items. */
-  #hold(group: readonly Waiting<Item, Answer>[], error: unknown): void {
+  #hold(group: readonly Submission<Item, Answer>[], error: unknown): void {
     const { failFast, signal } = this.#options;
     const isWaitedFor = (item: Item): boolean => signal?.aborted === true || failFast(item);
     const patient = group.filter((one) => !isWaitedFor(one.item));
     const failed = group.filter((one) => isWaitedFor(one.item));
-    for (const one of failed) one.reject(error);
+    for (const one of failed) one.failed(error);
     this.#refused.settled(failed);
     if (patient.length === 0) return;
     this.#held++;
     void this.#returnLater(patient, error);
   }
 
-  async #returnLater(patient: readonly Waiting<Item, Answer>[], error: unknown): Promise<void> {
+  async #returnLater(patient: readonly Submission<Item, Answer>[], error: unknown): Promise<void> {
     const { db, signal } = this.#options;
     await (isLasting(error) ? this.#refused.refused(patient, error) : sleep(db.clock, HOLD_MS, signal));
     this.#held--;

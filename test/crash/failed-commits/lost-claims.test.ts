@@ -10,6 +10,7 @@ import type { Checkpoint, NewSaga, SagaRecord } from "../../../src/sagas/journal
 import { raw, sql } from "../../../src/storage/sql.ts";
 import { onDatabase, onEachDatabase } from "../../support/databases.ts";
 import { checkSagaInvariants } from "../checkers/saga-invariants.ts";
+import { appended } from "../../support/appended.ts";
 
 const plan = decodePlan("reserve~ charge");
 const parcel: NewSaga = {
@@ -50,8 +51,8 @@ onEachDatabase((database) => {
     });
     // A process that was stopped past its lease runs the saga twice: under its lost claim, and as its own successor.
     const answers = await Promise.all([
-      journal.append(line(FIRST_CLAIM, 2, "COMPLETED")),
-      journal.append(line(claimed[0]?.token ?? 0, 3, "STARTED")),
+      appended(journal, line(FIRST_CLAIM, 2, "COMPLETED")),
+      appended(journal, line(claimed[0]?.token ?? 0, 3, "STARTED")),
     ]);
     expect(answers).toEqual([false, true]);
     expect(await checkSagaInvariants(db)).toEqual([]);

@@ -8,7 +8,12 @@ import type { Patch } from "../child-processes/bundle.ts";
 export const UNDO_BEFORE_COMPENSATING: readonly Patch[] = [
   {
     file: "sagas/driver/settle.js",
-    from: "const recorded = host.record(linesFor(host, run, ended, decided, rest));",
+    from: "if (run.hasWaits || run.hasPutOff || ended.some(hasFailed))",
+    to: "",
+  },
+  {
+    file: "sagas/driver/settle.js",
+    from: "const how = await recorded(host, linesFor(host, run, ended, decided, rest));",
     to: `const lines = linesFor(host, run, ended, decided, rest);
     const early = async () => {
         if (run.state.status === "RUNNING" && lines.state.status === "COMPENSATING") {
@@ -16,9 +21,9 @@ export const UNDO_BEFORE_COMPENSATING: readonly Patch[] = [
             run.early = host.call(undo);
             while (!run.early.isOver) await host.until([run.early]);
         }
-        return host.record(lines);
+        return recorded(host, lines);
     };
-    const recorded = early();`,
+    const how = await early();`,
   },
   {
     file: "sagas/driver/drive.js",
