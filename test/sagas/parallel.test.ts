@@ -134,7 +134,7 @@ onEachDatabase((database) => {
   });
 
   it("[S-24][S-15] where somebody else wrote first, none of several lines is written, and all are decided anew", async () => {
-    const { database: db, holdNext } = watched(await database.open());
+    const { database: db, commits, holdNext } = watched(await database.open());
     const gates = [gate(), gate(), gate()] as const;
     const undone: string[] = [];
     const member = (name: string, which: 0 | 1 | 2) => ({
@@ -147,6 +147,8 @@ onEachDatabase((database) => {
     const amends = await database.amends({ database: db, sagas: [three] });
     const outside = await database.amends({ sagas: [three] });
     await database.worker(amends, { poll: "1h" });
+    // The first claim is over: only what the saga writes is held.
+    await vi.waitFor(() => expect(commits()).toBe(1));
     const run = await amends.start(three, {});
     await Promise.all(gates.map(({ reached }) => reached));
     const first = holdNext();

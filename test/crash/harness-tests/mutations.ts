@@ -26,7 +26,7 @@ export const UNDO_BEFORE_COMPENSATING: readonly Patch[] = [
     const how = await early();`,
   },
   {
-    file: "sagas/driver/drive.js",
+    file: "sagas/driver/turn.js",
     from: "const pending = host.call(command);",
     to: `const pending = command.kind === "undo" && run.early?.command.step === command.step
         ? run.early
