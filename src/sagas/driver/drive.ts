@@ -44,15 +44,15 @@ class Driver extends AsyncResource implements RecordListener {
   }
 
   begin(): void {
-    this.runInAsyncScope(this.#goOn, this);
+    this.runInAsyncScope(() => this.#goOn());
   }
 
   recorded(how: Recorded): void {
-    this.runInAsyncScope(this.#goOnAfter, this, how);
+    this.runInAsyncScope(() => this.#goOnAfter(how));
   }
 
   failed(error: unknown): void {
-    this.runInAsyncScope(this.#fail, this, error);
+    this.runInAsyncScope(() => this.#fail(error));
   }
 
   /** Takes one turn after another until one is not over yet, or the saga has left. */
