@@ -11,9 +11,10 @@ import type { Database, Row } from "../storage/database.ts";
 import { persist } from "../storage/retry.ts";
 import type { Sql } from "../storage/sql.ts";
 import { NEVER_MS } from "../runtime/chore.ts";
-import type { Duty, Leaving } from "../runtime/duty.ts";
+import type { Duty, DutyLook, Leaving } from "../runtime/duty.ts";
 import { retryLimitsOf, type PartContext } from "../runtime/part.ts";
 import {
+  anyUnclean,
   findVirtualTable,
   listUnclean,
   markClean,
@@ -36,6 +37,10 @@ export class CleanUp implements Duty {
   readonly name: string = "outbox:clean-up";
   readonly capacity: number = 1;
   readonly renewEveryMs: number = NEVER_MS;
+  readonly look: DutyLook = {
+    expression: () => (this.#db.dialect.name === "sqlite" ? anyUnclean(this.#db.dialect) : undefined),
+    read: (value) => this.#untilMs(Number(value) === 1),
+  };
   readonly #db: Database;
   readonly #options: CleanUpOptions;
   /** Marks from before the start of this process may exist, too. */
@@ -92,6 +97,13 @@ export class CleanUp implements Duty {
       await this.#query(markClean(this.#db.dialect, marked));
       if (marked.length < BATCH) return true;
     }
+  }
+
+  /** The milliseconds until there is something to do. Rows are marked until the file was rebuilt. */
+  #untilMs(isMarked: boolean): number | undefined {
+    const { host, writer, rebuildEveryMs } = this.#options;
+    if (this.#isDue || writer.flushes !== this.#flushes) return 0;
+    return isMarked ? this.#rebuiltAtMs + rebuildEveryMs - host.clock.monotonicMs() : undefined;
   }
 
   async #mayRebuild(): Promise<boolean> {

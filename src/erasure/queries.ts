@@ -104,6 +104,11 @@ export function listUnclean(dialect: Dialect, limit: number): Sql {
     order by s.subject_id limit ${limit}`;
 }
 
+/** 1 if a request needs a clean-up, also one that waits for the end of calls. */
+export function anyUnclean(dialect: Dialect): Sql {
+  return sql`(select count(*) from (select 1 from ${dialect.table("subjects")} as s where s.clean_up > 0 limit 1) as marked)`;
+}
+
 /** A subject with open calls gets a second clean-up when the calls have ended. */
 const CLEANED = fields<UncleanSubject>({
   row_id: text((subject) => subject.subjectId),

@@ -6,7 +6,6 @@ import type { Registry } from "../sagas/define/registry.ts";
 import type { Engine } from "../sagas/engine/engine.ts";
 import type { Journal } from "../sagas/journal/journal.ts";
 import type { SignalTools } from "../sagas/journal/signals.ts";
-import type { Beside } from "../sagas/kinds/served.ts";
 import type { HandleTools } from "../sagas/view/handle.ts";
 import type { Operators } from "../sagas/view/operators.ts";
 import { viewOf, type SagaView } from "../sagas/view/view.ts";
@@ -59,7 +58,7 @@ export class Assembly<Tx, Category extends string> {
       closing: this.#closing.signal,
       workers: this.#workers,
     });
-    this.#sagas = buildSagaParts(options, this.context, this.#notices, this.#nextTick());
+    this.#sagas = buildSagaParts(options, this.context, this.#notices);
     this.#longSteps = new LongSteps(() => this.registry.all, this.#notices);
     const db = options.database as Database | undefined;
     this.#lookout = db && new WorkerLookout(db, () => this.isWorking, logger);
@@ -153,14 +152,6 @@ export class Assembly<Tx, Category extends string> {
   handleTools(): HandleTools {
     const [clock, workers] = [this.#clock, this.#lookout];
     return { engine: this.engine, journal: this.journal, operators: this.operators, clock, workers };
-  }
-
-  /** The schedules are made after the sagas, which read their next tick. */
-  #nextTick(): Beside {
-    return {
-      beside: (dialect) => this.parts.schedules?.beside.beside(dialect),
-      learn: (value) => this.parts.schedules?.beside.learn(value),
-    };
   }
 
   async #check(worker: Worker, duties: readonly Duty[]): Promise<void> {

@@ -5,6 +5,7 @@ import type { Clock } from "../storage/clock.ts";
 import type { Database } from "../storage/database.ts";
 import { retrying } from "../storage/read/reader.ts";
 import type { Duty } from "../runtime/duty.ts";
+import { Look } from "../runtime/polling/look.ts";
 import { Presence } from "../runtime/presence/presence.ts";
 import type { LongSteps } from "./budget/long-steps.ts";
 import { nextDueMs } from "./budget/next-due.ts";
@@ -36,6 +37,7 @@ export function makeWorker(tools: WorkerTools, options: WorkerOptions): Worker {
       check: (duties) => tools.check(worker, duties),
       readiness: database && new Readiness(database),
       presence: database && new Presence(database, owner),
+      look: database && ((loops, loopTools) => new Look(database, loops, loopTools)),
       nextDueMs: database && (() => nextDueMs(retrying(database))),
       warnOfLongSteps: (workMs) => longSteps.warn(workMs),
       listen: database?.listen && ((onNotice) => database.listen?.(onNotice) ?? (() => undefined)),

@@ -6,7 +6,6 @@ import { Registry } from "../sagas/define/registry.ts";
 import { Engine } from "../sagas/engine/engine.ts";
 import { DatabaseJournal } from "../sagas/journal/database-journal.ts";
 import type { Journal } from "../sagas/journal/journal.ts";
-import type { Beside } from "../sagas/kinds/served.ts";
 import { foundLost } from "../sagas/lost/lost.ts";
 import { Operators } from "../sagas/view/operators.ts";
 import type { ScheduledSagas } from "../schedules/sagas.ts";
@@ -26,7 +25,6 @@ export function buildSagaParts<Tx, Category extends string>(
   options: DatabaseOptions<Tx, Category> | StorageOptions,
   context: PartContext<Tx>,
   notices: Notices,
-  beside: Beside,
 ): SagaParts {
   const onRefused = (refused: RefusedWrites): void => context.onRefused("sagas", refused);
   const registry = new Registry(options.sagas ?? [], options.database);
@@ -36,7 +34,6 @@ export function buildSagaParts<Tx, Category extends string>(
         signal: context.closing,
         watch: context.watch("write sagas"),
         onRefused,
-        beside,
       })
     : new ContractJournal(options.storage, options.clock?.virtualNowMs);
   const { clock, owner, leaseMs, graceMs, errorCodes, keepMessages } = context;

@@ -9,6 +9,7 @@ import { refuseUnknown } from "../core/options.ts";
 import { sleep, within, type Clock } from "../storage/clock.ts";
 import { chooseDuties, type Duty } from "../runtime/duty.ts";
 import { BEAT_MS, type Presence } from "../runtime/presence/presence.ts";
+import type { Look } from "../runtime/polling/look.ts";
 import { DutyLoop, healthOf, type LoopTools, type WorkerHealth } from "../runtime/polling/loop.ts";
 import {
   STOPPING,
@@ -61,6 +62,8 @@ export interface WorkerTools {
   readonly owner: string;
   /** Refuses a database that does not fit. It reads only what these duties need. */
   check(duties: readonly Duty[]): Promise<void>;
+  /** The look that finds work for these loops; undefined without a database. */
+  readonly look: ((loops: readonly DutyLoop[], tools: LoopTools) => Pick<Look, "run" | "wakeUp">) | undefined;
   /** When work of any part becomes due next, in milliseconds since the epoch; undefined without a database. */
   readonly nextDueMs: (() => Promise<number | undefined>) | undefined;
   /** Warns of sagas' steps that may take longer than a run with a budget has for work. */
@@ -154,11 +157,12 @@ export class Worker {
       throw error;
     }
     if (stopping.signal.aborted) return; // it was stopped before it began
+    const look = this.#tools.look?.(loops, this.#loopTools());
     this.#unlisten = this.#tools.listen?.(() => {
       for (const loop of loops) loop.wakeUp();
     });
     const running = loops.map((loop) => loop.run(this.#concurrency, stopping.signal));
-    this.#running = Promise.all([...running, this.#beating(stopping.signal)]);
+    this.#running = Promise.all([...running, look?.run(stopping.signal), this.#beating(stopping.signal)]);
   }
 
   /**
@@ -254,13 +258,17 @@ export class Worker {
   async #checkedLoops(
     limited: (answer: Promise<void>) => Promise<void> = (answer) => answer,
   ): Promise<readonly DutyLoop[]> {
-    const { clock, owner, watch } = this.#tools;
     const duties = chooseDuties(this.#tools.duties(), this.#only);
     await limited(this.#tools.check(duties));
-    const tools = { clock, owner, pollMs: this.#pollMs, watch };
+    const tools = this.#loopTools();
     this.#loops = duties.map((duty) => new DutyLoop(duty, tools));
     await limited(this.#record(() => this.#tools.presence?.seen(this.#stopping === undefined)));
     return this.#loops;
+  }
+
+  #loopTools(): LoopTools {
+    const { clock, owner, watch } = this.#tools;
+    return { clock, owner, pollMs: this.#pollMs, watch };
   }
 
   async #lookLast(): Promise<void> {

@@ -43,6 +43,7 @@ export function entryPool<Entry extends HeldEntry>(
     clock: host.clock,
     leaseMs,
     claimMax: CLAIM_MAX,
+    look: writer.look(kind, lanes?.names),
     claim: async (limit, except) => {
       const names = lanes && turns.order(lanes.names());
       const rows = await writer.claim(table, { kind, names, limit, leaseMs, except });

@@ -2,10 +2,13 @@
  * The workers' access to outbox entries of any kind: claim, renew, settle. Settlements of many claims share
  * commits. A claim is one statement and one commit for up to `limit` entries.
  */
+import type { OutboxKind } from "../core/outbox/entry.ts";
+import { lookFor, type DutyLook } from "../runtime/duty.ts";
 import { OutcomeWriter } from "../runtime/outcome-writer.ts";
 import type { PartContext } from "../runtime/part.ts";
 import { renewalLimitMs } from "../storage/claim.ts";
 import type { Database } from "../storage/database.ts";
+import { untilErasureDue, untilLaneDue } from "./look-queries.ts";
 import {
   claimEntries,
   idOf,
@@ -46,6 +49,16 @@ export class OutboxWriter {
   async claim<Entry>(of: EntryTable<Entry>, options: ClaimOptions): Promise<readonly Entry[]> {
     const rows = await this.#outcomes.query(claimEntries(this.#db.dialect, of, options));
     return rows.map((row) => of.read(row));
+  }
+
+  /** What the worker's look reads for claims with these options. */
+  look(kind: OutboxKind, names: (() => readonly string[]) | undefined): DutyLook {
+    const { dialect } = this.#db;
+    return lookFor(() => {
+      if (kind === "erasure") return untilErasureDue(dialect);
+      const known = names?.() ?? [];
+      return known.length > 0 ? untilLaneDue(dialect, "call", known) : undefined;
+    });
   }
 
   /** Returns the ids whose claims still hold. */

@@ -1,5 +1,5 @@
 /** A duty without leases: each poll processes up to one batch of due work and leaves nothing running. */
-import type { Duty, Leaving } from "./duty.ts";
+import type { Duty, DutyLook, Leaving } from "./duty.ts";
 
 export interface ChoreOptions {
   readonly name: string;
@@ -7,6 +7,8 @@ export interface ChoreOptions {
   readonly isOptional?: boolean;
   /** Called before a worker begins. Throws if the database does not fit. */
   readonly check?: () => Promise<void>;
+  /** What the worker's look reads for it. Undefined: it is polled. */
+  readonly look?: DutyLook;
   /** The largest batch of one poll. */
   readonly batch: number;
   /** Processes up to `limit` items and returns their number. */
@@ -23,6 +25,7 @@ export class Chore implements Duty {
   readonly isOptional: boolean | undefined;
   readonly capacity: number;
   readonly renewEveryMs: number = NEVER_MS;
+  readonly look: DutyLook | undefined;
   readonly #options: ChoreOptions;
   #isOpen = false;
   #onDue: (ms: number) => void = () => undefined;
@@ -33,6 +36,7 @@ export class Chore implements Duty {
     this.name = options.name;
     this.isOptional = options.isOptional;
     this.capacity = options.batch;
+    this.look = options.look;
   }
 
   get room(): number {

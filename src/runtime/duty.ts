@@ -1,5 +1,6 @@
 /** One kind of work that a worker drives: sagas, outbox entries, events, deliveries, chores; and which of them it drives. */
 import { AmendsError } from "../core/errors.ts";
+import type { Sql } from "../storage/sql.ts";
 
 export interface Duty {
   /** For logs, and for `worker({ only })`. A name with a colon belongs to the part in front of it. */
@@ -27,6 +28,27 @@ export interface Duty {
   drain(deadlineMs: number): Promise<void>;
   /** Called before a worker begins. Throws if this duty cannot work on the database. */
   check?(): Promise<void>;
+  /** What the worker's look reads for this duty. Undefined: the duty is polled. */
+  readonly look?: DutyLook | undefined;
+}
+
+/**
+ * What a worker reads for one duty in the statement that it sends for all of them (polling/look.ts). The answer may be too
+ * early, because the claim decides what is due, but never too late.
+ */
+export interface DutyLook {
+  /** A scalar that is read from indexes. Undefined: there is nothing that this duty could claim. */
+  expression(): Sql | undefined;
+  /** The milliseconds until the duty has work: 0 or less if it has some now, undefined if none is known. */
+  read(value: unknown): number | undefined;
+}
+
+/** The look of a duty whose expression is the number of milliseconds until it has work, or null. */
+export function lookFor(expression: () => Sql | undefined): DutyLook {
+  return {
+    expression,
+    read: (value) => (value === null || value === undefined ? undefined : Number(value)),
+  };
 }
 
 /** Delays of the polls for rows of a caller's transaction: it commits a little later, without a notification. */

@@ -6,7 +6,7 @@
  */
 import { checkLease } from "../core/backoff.ts";
 import { within, type Clock } from "../storage/clock.ts";
-import type { Duty } from "./duty.ts";
+import type { Duty, DutyLook } from "./duty.ts";
 import { Lease } from "./lease.ts";
 import { RENEWALS, renewOrLetGo } from "./renewal.ts";
 
@@ -24,6 +24,8 @@ export interface LeasePoolOptions<Item extends Claimed> {
   readonly isOptional?: boolean;
   /** Called before a worker begins. Throws if the database does not fit. */
   readonly check?: () => Promise<void>;
+  /** What the worker's look reads for it. Undefined: it is polled. */
+  readonly look?: DutyLook | undefined;
   readonly capacity?: number | undefined;
   readonly clock: Clock;
   readonly leaseMs: number;
@@ -70,6 +72,7 @@ export class LeasePool<Item extends Claimed> implements Duty {
   readonly isOptional: boolean | undefined;
   readonly capacity: number | undefined;
   readonly renewEveryMs: number;
+  readonly look: DutyLook | undefined;
   readonly #options: LeasePoolOptions<Item>;
   readonly #slots = new Set<Slot<Item>>();
   #handedOn = 0;
@@ -88,6 +91,7 @@ export class LeasePool<Item extends Claimed> implements Duty {
     this.name = options.name;
     this.isOptional = options.isOptional;
     this.capacity = options.capacity;
+    this.look = options.look;
     this.renewEveryMs = options.leaseMs / RENEWALS;
   }
 

@@ -8,7 +8,6 @@ import { COMMIT_SOON_MS, type Duty } from "../runtime/duty.ts";
 import { retryLimitsOf, type PartContext } from "../runtime/part.ts";
 import type { AnySaga } from "../sagas/define/definition.ts";
 import type { AnyReference } from "../sagas/define/reference.ts";
-import type { Beside } from "../sagas/kinds/served.ts";
 import type { NewSaga } from "../sagas/journal/journal.ts";
 import { atOnce, joinNow } from "../storage/joins/at-once.ts";
 import { perform, performNow, type Work } from "../storage/joins/work.ts";
@@ -70,17 +69,12 @@ export class Schedules<Tx = unknown> {
     this.#host = context;
     this.#sagas = sagas;
     this.#operators = new ScheduleOperators(context);
-    this.#ticks = new TickDuty(new Ticker(context, sagas), context.clock);
+    this.#ticks = new TickDuty(new Ticker(context, sagas), () => context.database.dialect);
   }
 
   /** @internal */
   get duties(): readonly Duty[] {
     return [this.#ticks.duty];
-  }
-
-  /** @internal The next tick, which a worker reads beside the kinds of open sagas. */
-  get beside(): Beside {
-    return this.#ticks;
   }
 
   /**

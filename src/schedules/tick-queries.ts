@@ -3,7 +3,8 @@ import type { TickRecord } from "../core/schedule/outcomes.ts";
 import { bigint, flag, float, int, optional, text } from "../storage/column.ts";
 import type { Dialect } from "../storage/database.ts";
 import { fields } from "../storage/fields.ts";
-import { firstOfLanes } from "../storage/lanes.ts";
+import { firstOfLanes, leastOfLanes } from "../storage/lanes.ts";
+import { untilInstant } from "../storage/read/next-due.ts";
 import { raw, sql, type Sql } from "../storage/sql.ts";
 import { projection, type Projection } from "../storage/table.ts";
 import { sagaStatus } from "../sagas/read/status-queries.ts";
@@ -35,14 +36,11 @@ export function selectDue(dialect: Dialect, lanes: readonly string[], limit: num
     from picked join ${SCHEDULE.of(dialect)} as s on s.name = picked.value ${joinLast(dialect)}`;
 }
 
-const LANE = fields<string>({ lane: text((name) => name) });
-
 /** Milliseconds until the next tick of these sagas begins: negative if it has begun, null if there is none. */
 export function untilNext(dialect: Dialect, lanes: readonly string[]): Sql {
-  const first = sql`(select s.next_at from ${SCHEDULE.of(dialect)} as s
-    where s.lane = r.lane and s.next_at is not null order by s.next_at limit 1)`;
-  return sql`(select ${dialect.epochMs(raw("min(earliest.at)"))} - ${dialect.epochMs(dialect.now())}
-    from (select ${first} as at from ${dialect.rows(LANE, lanes)}) as earliest)`;
+  const first = sql`select s.next_at from ${SCHEDULE.of(dialect)} as s
+    where s.lane = r.lane and s.next_at is not null order by s.next_at limit 1`;
+  return untilInstant(dialect, leastOfLanes(dialect, lanes, [first]));
 }
 
 export const UNTIL_NEXT: Projection<{ readonly untilMs: number | undefined }> = projection({

@@ -6,7 +6,7 @@
 import type { Dialect } from "./database.ts";
 import { text } from "./column.ts";
 import { fields } from "./fields.ts";
-import { raw, sql, type Sql } from "./sql.ts";
+import { join, raw, sql, type Sql } from "./sql.ts";
 
 /** The lanes that a claim may take from, the one that is served first in front. */
 export interface Lanes {
@@ -53,6 +53,12 @@ export function firstOfLanes(
     postgres: sql`cross join lateral (${query} limit ${count} ${lock}) as first`,
     sqlite: sql`join json_each((select json_group_array(listed.value) from (${query} limit ${count}) as listed)) as first`,
   })}`;
+}
+
+/** The least value of these queries over all lanes, or null. Each query reads the lane as `r.lane` and returns one value at most. */
+export function leastOfLanes(dialect: Dialect, lanes: readonly string[], queries: readonly Sql[]): Sql {
+  const each = queries.map((query) => sql`select (${query}) as value from ${dialect.rows(LANE, lanes)}`);
+  return sql`(select min(firsts.value) from (${join(each, " union all ")}) as firsts)`;
 }
 
 /** Orders lanes such that the one that was served longest ago comes first. One for each claiming process and table. */

@@ -14,6 +14,7 @@ import {
   exhaustWaiting,
   selectDue,
   startAttempts,
+  untilDue,
 } from "../../src/webhooks/deliver/delivery-queries.ts";
 import {
   clearResults,
@@ -79,6 +80,11 @@ const HOT: Readonly<
   },
   "look for what is due": {
     statements: (dialect) => [selectDue(dialect, ["deliveries", "jobs", "results"])],
+    postgres: ["idx_saga_status_retry", "webhook_jobs_due", "webhook_jobs_result"],
+    sqlite: ["idx_saga_status_retry", "primary key", "webhook_jobs_due", "webhook_jobs_result"],
+  },
+  "a worker's look": {
+    statements: (dialect) => [sql`select ${untilDue(dialect, ["deliveries", "jobs", "results"])}`],
     postgres: ["idx_saga_status_retry", "webhook_jobs_due", "webhook_jobs_result"],
     sqlite: ["idx_saga_status_retry", "primary key", "webhook_jobs_due", "webhook_jobs_result"],
   },

@@ -7,6 +7,7 @@ import type { DatabaseWatch } from "../../storage/retry.ts";
 import { labelIn } from "../../core/errors.ts";
 import { settled } from "../../core/outbox/machine.ts";
 import { listOpenHandlers, OPEN_HANDLER } from "../../outbox/deliveries/handler-queries.ts";
+import { lookFor } from "../../runtime/duty.ts";
 import { LeasePool } from "../../runtime/lease-pool.ts";
 import type { Lease } from "../../runtime/lease.ts";
 import type { Tracer } from "../../runtime/trace.ts";
@@ -101,6 +102,7 @@ export class EventEngine {
       name: "events",
       clock: db.clock,
       leaseMs,
+      look: lookFor(() => this.store.untilDue(registry)),
       claim: (limit, except) => this.store.claim(registry, limit, except),
       renew: (held) => this.store.renew(held),
       run: (delivery, lease) => this.#run(delivery, lease),

@@ -6,12 +6,12 @@ import { AWAITED, selectAwaited, type AwaitedDelivery } from "../../outbox/deliv
 import type { Dialect } from "../../storage/database.ts";
 import type { Clock } from "../../storage/clock.ts";
 import { Chore } from "../../runtime/chore.ts";
-import type { Duty } from "../../runtime/duty.ts";
+import { lookFor, type Duty } from "../../runtime/duty.ts";
 import type { PartContext } from "../../runtime/part.ts";
 import type { RunRecord } from "./outcome.ts";
 import type { EventEngine } from "./engine.ts";
 import { DEADLINE_PASSED } from "./result.ts";
-import { selectExpired } from "../store/run-queries.ts";
+import { selectExpired, untilDeadline } from "../store/run-queries.ts";
 import { STORED_RUN, toRun, trailOf } from "../store/run-row.ts";
 
 const BATCH = 100;
@@ -25,7 +25,8 @@ export interface ReaperOptions {
 
 export function reaper(options: ReaperOptions): Duty {
   const run = (limit: number): Promise<number> => turnExpired(options, limit);
-  return new Chore({ name: "events:deadlines", batch: BATCH, run });
+  const look = lookFor(() => untilDeadline(options.dialect));
+  return new Chore({ name: "events:deadlines", batch: BATCH, look, run });
 }
 
 /** Returns the number of runs whose compensation was started here. */

@@ -5,7 +5,7 @@ import { causedFields, causedRows, type Caused } from "../../outbox/deliveries/o
 import { flag, float, int, text, uuid } from "../../storage/column.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { literals, raw, sql, type Sql } from "../../storage/sql.ts";
-import { nextDueIn } from "../../storage/read/next-due.ts";
+import { nextDueIn, untilInstant } from "../../storage/read/next-due.ts";
 import { AT_REST } from "../run-handle.ts";
 import type { Move, NewRun } from "../run/outcome.ts";
 import { RUN } from "./run-row.ts";
@@ -39,6 +39,14 @@ export function selectExpired(dialect: Dialect, limit: number): Sql {
   return sql`select ${runColumns(dialect)} from ${dialect.table("saga_state")} as s
     where s.due_at <= ${dialect.now()} and s.status in (${literals(WATCHED)})
     order by s.due_at, s.saga_id limit ${limit}`;
+}
+
+/** Milliseconds until the first deadline of an open run passes; null if none has one. Only such runs have a `due_at`. */
+export function untilDeadline(dialect: Dialect): Sql {
+  // The bound keeps planners from the index of open runs, of which most have no deadline.
+  const first = sql`(select s.due_at from ${dialect.table("saga_state")} as s
+    where s.due_at > ${dialect.instantOf(0)} order by s.due_at, s.saga_id limit 1)`;
+  return untilInstant(dialect, first);
 }
 
 /** When the next deadline of a run passes. */

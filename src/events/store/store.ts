@@ -9,6 +9,7 @@ import {
   selectSettled,
   type KnownEvents,
 } from "../../outbox/deliveries/claim-queries.ts";
+import { untilDeliveryDue } from "../../outbox/deliveries/look-queries.ts";
 import {
   DELIVERY,
   type DeliveryClaim,
@@ -169,6 +170,13 @@ export class FlowStore {
         return true;
       }, this.#own !== undefined),
     );
+  }
+
+  /** The milliseconds until the first delivery of these may be claimed, as an expression; undefined if none is known here. */
+  untilDue(known: KnownEvents): Sql | undefined {
+    const { deliverable, routable } = known;
+    if (deliverable.length === 0 && routable.length === 0) return undefined;
+    return untilDeliveryDue(this.dialect, known);
   }
 
   /** Deliveries that are due, each with the run that waits for it. */

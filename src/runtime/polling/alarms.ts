@@ -7,6 +7,10 @@ import type { Clock } from "../../storage/clock.ts";
 /** Due times within one such window share a timer. */
 const WINDOW_MS = 10;
 
+/** Due times that are further away share larger windows: many waits of many seconds then end in few polls. */
+const FAR_MS = 1_000;
+const FAR_WINDOW_MS = 500;
+
 interface Alarm {
   readonly atMs: number;
   cancel(): void;
@@ -15,8 +19,8 @@ interface Alarm {
 export class Alarms {
   readonly #clock: Clock;
   readonly #onDue: () => void;
-  /** By the number of the window. */
-  readonly #alarms = new Map<number, Alarm>();
+  /** By the width and the number of the window. */
+  readonly #alarms = new Map<string, Alarm>();
 
   constructor(clock: Clock, onDue: () => void) {
     this.#clock = clock;
@@ -26,7 +30,8 @@ export class Alarms {
   /** Calls `onDue` once after this long, at most a window later. */
   set(ms: number): void {
     const atMs = this.#clock.monotonicMs() + ms;
-    const window = Math.floor(atMs / WINDOW_MS);
+    const widthMs = ms <= FAR_MS ? WINDOW_MS : FAR_WINDOW_MS;
+    const window = `${widthMs} ${Math.floor(atMs / widthMs)}`;
     const alarm = this.#alarms.get(window);
     if (alarm && alarm.atMs >= atMs) return;
     alarm?.cancel();
@@ -38,7 +43,7 @@ export class Alarms {
     this.#alarms.clear();
   }
 
-  #arm(window: number, atMs: number): void {
+  #arm(window: string, atMs: number): void {
     const cancel = this.#clock.after(atMs - this.#clock.monotonicMs(), () => {
       // A timer of Node.js may fire up to a millisecond early, and the rows are not due then.
       if (this.#clock.monotonicMs() < atMs) return this.#arm(window, atMs);

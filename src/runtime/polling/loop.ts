@@ -1,7 +1,7 @@
 /**
- * The polling loop of one duty. It polls when work becomes due here, on a notification of another process, and at
- * every poll interval, because notifications are only hints. A database error stops neither the loop nor running
- * work: the next tick tries again.
+ * The claiming loop of one duty. It claims when work becomes due here, when the worker's look finds work (look.ts), and now and
+ * then anyway. A duty without a look is polled. A database error stops neither the loop nor running work: after a claim that
+ * failed, the loop polls until one succeeds.
  */
 import { spread } from "../../core/backoff.ts";
 import { errorLabel } from "../../core/errors.ts";
@@ -24,6 +24,12 @@ const SMALL_CLAIM = 1 / 8;
 
 /** How long a small claim waits for more free slots. */
 const SMALL_CLAIM_MS = 20;
+
+/** A duty claims at least this often, whatever the look says. */
+const CLAIM_EVERY_MS = 60_000;
+
+/** Due times within this many polls get an alarm: until then the look has found those that have none. */
+const ALARMED_POLLS = 10;
 
 export class DutyLoop {
   readonly duty: Duty;
@@ -65,6 +71,14 @@ export class DutyLoop {
     this.#wake();
   }
 
+  /** The worker's look has found that this duty has work after so many milliseconds, or that it has none. */
+  looked(untilMs: number | undefined): void {
+    this.health.answered(this.#tools.clock.monotonicMs());
+    if (untilMs === undefined) return;
+    if (untilMs <= 0) this.wakeUp();
+    else this.#alarmIn(untilMs);
+  }
+
   async renewing(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await sleep(this.#tools.clock, this.duty.renewEveryMs, signal);
@@ -86,7 +100,10 @@ export class DutyLoop {
       const found = limit > 0 ? await this.#claim(limit) : 0;
       this.#backlog = limit === 0 ? this.#backlog : found === limit;
       if (signal.aborted || this.#woken || (found === limit && duty.room > 0 && limit > 0)) continue;
-      await this.#nap(spread(pollMs, `${owner}${duty.name}`, tick, 0.4), signal);
+      // A claim that failed says nothing about what is due, and the look says nothing about the claim.
+      const isPolled = !duty.look || this.health.isFailing("claim");
+      const restMs = isPolled ? pollMs : CLAIM_EVERY_MS;
+      await this.#nap(spread(restMs, `${owner}${duty.name}`, tick, 0.4), signal);
     }
   }
 
@@ -145,7 +162,12 @@ export class DutyLoop {
       this.#backlog = true;
       return this.wakeUp();
     }
-    if (ms < this.#tools.pollMs) this.#alarms.set(ms); // else the poll comes first
+    this.#alarmIn(ms);
+  }
+
+  #alarmIn(ms: number): void {
+    const { pollMs } = this.#tools;
+    if (ms < (this.duty.look ? pollMs * ALARMED_POLLS : pollMs)) this.#alarms.set(ms);
   }
 }
 
@@ -190,6 +212,15 @@ export class LoopHealth {
     // A successful claim shows as much as a renewal, and there may be nothing left to renew.
     if (operation === "claim") this.#errors.clear();
     else this.#errors.delete(operation);
+  }
+
+  /** The database answered a look for work. */
+  answered(nowMs: number): void {
+    this.answeredAtMs = nowMs;
+  }
+
+  isFailing(operation: Operation): boolean {
+    return this.#errors.has(operation);
   }
 
   failed(operation: Operation, error: string): void {

@@ -85,6 +85,7 @@ export class Engine {
       name: "sagas",
       clock,
       leaseMs,
+      look: journal.look?.(() => options.registry.kinds()),
       claim: (limit, except) => this.#claim(limit, except),
       renew: (runs) => this.#renew(runs),
       run: (run, lease) => this.#carry(run, lease),

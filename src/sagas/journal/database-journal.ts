@@ -21,6 +21,7 @@ import { LaneTurns } from "../../storage/lanes.ts";
 import type { Sql } from "../../storage/sql.ts";
 import type { Submission } from "../../storage/write/group-writer.ts";
 import type { RefusedWrites } from "../../storage/write/refused-writes.ts";
+import type { DutyLook } from "../../runtime/duty.ts";
 import { OutcomeWriter } from "../../runtime/outcome-writer.ts";
 import { flush, flushInside, type Execute, type Item } from "./flush.ts";
 import { SentCheckpoint } from "./sent-checkpoint.ts";
@@ -41,7 +42,7 @@ import {
   type RenewedClaim,
   type SagaRecord,
 } from "./journal.ts";
-import { ServedKinds, type Beside } from "../kinds/served.ts";
+import { ServedKinds } from "../kinds/served.ts";
 import { LogScan } from "../lost/log-scan.ts";
 import { DatabaseFamily } from "./family.ts";
 import { tellParent } from "./family-queries.ts";
@@ -55,8 +56,6 @@ export interface DatabaseJournalOptions {
   readonly signal?: AbortSignal;
   readonly watch?: DatabaseWatch;
   readonly onRefused?: (refused: RefusedWrites) => void;
-  /** What is read beside the kinds of open sagas. */
-  readonly beside?: Beside;
 }
 
 export class DatabaseJournal implements Journal {
@@ -71,9 +70,9 @@ export class DatabaseJournal implements Journal {
   readonly #scan: LogScan;
   readonly family: DatabaseFamily;
 
-  constructor({ db, signal, watch, onRefused, beside }: DatabaseJournalOptions) {
+  constructor({ db, signal, watch, onRefused }: DatabaseJournalOptions) {
     this.#db = db;
-    this.#kinds = new ServedKinds(db, (work) => this.#persist(work), beside);
+    this.#kinds = new ServedKinds(db, (work) => this.#persist(work));
     this.#scan = new LogScan(db);
     this.#reader = new SagaReader(db, (work) => this.#persist(work));
     this.family = new DatabaseFamily(db, (work) => this.#persist(work));
@@ -118,6 +117,10 @@ export class DatabaseJournal implements Journal {
 
   async load(id: string, session?: Session): Promise<SagaRecord | undefined> {
     return cannotExist(id) ? undefined : this.#reader.load(id, session);
+  }
+
+  look(kinds: () => readonly KnownKind[]): DutyLook {
+    return this.#kinds.look(kinds);
   }
 
   async claim(

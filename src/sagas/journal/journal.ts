@@ -2,6 +2,7 @@
  * The port between the engine and the storage of sagas: create, append, load, claim, renew. A checkpoint is one line of the
  * log at the next version. If that version is taken, the checkpoint is refused and nothing of it is written.
  */
+import type { DutyLook } from "../../runtime/duty.ts";
 import type { Entry } from "../../core/saga/entry.ts";
 import type { SagaStatus } from "../../core/saga/machine.ts";
 import type { Plan } from "../../core/saga/plan.ts";
@@ -181,6 +182,8 @@ export interface Journal {
   appendIn(session: Session, checkpoint: Checkpoint): Promise<boolean>;
   /** With a session, as that transaction sees it. */
   load(id: string, session?: Session): Promise<SagaRecord | undefined>;
+  /** What a worker's look reads of sagas of these kinds. Undefined on a storage that the user implements. */
+  look?(kinds: () => readonly KnownKind[]): DutyLook;
   claim(
     kinds: readonly KnownKind[],
     limit: number,

@@ -8,7 +8,7 @@ import type { Dialect } from "../../storage/database.ts";
 import { fields } from "../../storage/fields.ts";
 import { lanesInUse } from "../../storage/lanes.ts";
 import type { Selection } from "../../storage/read/selection.ts";
-import { empty, literals, raw, sql, type Sql } from "../../storage/sql.ts";
+import { literals, raw, sql, type Sql } from "../../storage/sql.ts";
 import { projection, type Projection } from "../../storage/table.ts";
 
 /** The kinds of open sagas, as `lanes(lane)`. */
@@ -38,13 +38,11 @@ function firstOf(dialect: Dialect, column: string): Sql {
     where o.status in (${literals(CLAIMABLE)}) and o.kind = lanes.lane order by o.kind, o.recovery_attempts limit 1)`;
 }
 
-/** `beside` is a figure of another room that is read in the same statement, in a row without a lane. */
-export function selectOpenLanes(dialect: Dialect, beside?: Sql): Sql {
-  const extra = beside ? sql`union all select null, null, null, null, ${beside}` : empty;
+export function selectOpenLanes(dialect: Dialect): Sql {
   return sql`with recursive ${openLanes(dialect)}
     select lanes.lane, ${firstOf(dialect, "name")} as name, ${firstOf(dialect, "definition")} as definition,
-      ${firstOf(dialect, "plan")} as plan, null as beside
-    from lanes where lanes.lane is not null ${extra}`;
+      ${firstOf(dialect, "plan")} as plan
+    from lanes where lanes.lane is not null`;
 }
 
 /** A kind that a worker can run. */

@@ -3,40 +3,33 @@
  * its own still fit. The open kinds are read from time to time, because other processes may begin sagas with other steps.
  */
 import { decodePlan, encodePlan, misfit } from "../../core/saga/plan.ts";
-import type { Database, Dialect, Row } from "../../storage/database.ts";
-import type { Sql } from "../../storage/sql.ts";
+import type { Database } from "../../storage/database.ts";
 import type { KnownKind } from "../journal/journal.ts";
 import { OPEN_LANE, reportServed, selectOpenLanes, type OpenLane, type ServedKind } from "./queries.ts";
+import type { DutyLook } from "../../runtime/duty.ts";
 import { kindOf } from "./kind-of.ts";
+import { untilByKind } from "./look-queries.ts";
 
 /** The kinds of open sagas are read again after this long, and whenever nothing is due. */
 const READ_MS = 1_000;
 /** A worker says this often which kinds it can run. */
 const REPORT_MS = 60_000;
 
-/** A figure of another room that is read with the open kinds, so that it costs no statement of its own. */
-export interface Beside {
-  /** The expression; undefined if nothing is wanted now. */
-  beside(dialect: Dialect): Sql | undefined;
-  /** Its value, as the database returned it. */
-  learn(value: unknown): void;
-}
-
 export class ServedKinds {
   readonly #db: Database;
   readonly #persist: <T>(work: () => Promise<T>) => Promise<T>;
-  readonly #beside: Beside | undefined;
   #open: readonly OpenLane[] = [];
+  /** Their lanes, also those of rows that could not be read. */
+  #read: ReadonlySet<string> = new Set();
   #readAtMs = -Infinity;
   #reportedAtMs = -Infinity;
   #reported = 0;
   /** Whether a definition, by its own kind, fits an open kind. It never changes. */
   readonly #fits = new Map<string, boolean>();
 
-  constructor(db: Database, persist: <T>(work: () => Promise<T>) => Promise<T>, beside?: Beside) {
+  constructor(db: Database, persist: <T>(work: () => Promise<T>) => Promise<T>) {
     this.#db = db;
     this.#persist = persist;
-    this.#beside = beside;
   }
 
   get isOld(): boolean {
@@ -47,11 +40,33 @@ export class ServedKinds {
   async read(): Promise<void> {
     this.#readAtMs = this.#db.clock.monotonicMs();
     const { dialect } = this.#db;
-    const beside = this.#beside?.beside(dialect);
-    const rows = await this.#persist(() => this.#db.query(selectOpenLanes(dialect, beside)));
-    const isLane = (row: Row): boolean => row["lane"] !== null;
-    this.#open = rows.filter(isLane).flatMap((row) => OPEN_LANE.tryRead(row) ?? []);
-    if (beside) this.#beside?.learn(rows.find((row) => !isLane(row))?.["beside"]);
+    const rows = await this.#persist(() => this.#db.query(selectOpenLanes(dialect)));
+    this.#read = new Set(rows.map((row) => row["lane"] as string));
+    this.#open = rows.flatMap((row) => OPEN_LANE.tryRead(row) ?? []);
+  }
+
+  /** What the worker's look reads of sagas of these kinds. */
+  look(kinds: () => readonly KnownKind[]): DutyLook {
+    return {
+      expression: () => (kinds().length > 0 ? untilByKind(this.#db.dialect) : undefined),
+      read: (value) => this.#looked(value, kinds()),
+    };
+  }
+
+  /**
+   * What the worker's look has found: the milliseconds until the first saga of each open kind is due. A kind that was not read
+   * yet counts as due, because the claim reads what it is.
+   */
+  #looked(value: unknown, kinds: readonly KnownKind[]): number | undefined {
+    const untilMs = Object.entries(untilOf(value));
+    const served = new Set(this.served(kinds).map(({ kind }) => kind));
+    if (untilMs.some(([lane]) => !served.has(lane) && !this.#read.has(lane))) {
+      this.#readAtMs = -Infinity;
+      return 0;
+    }
+    this.#readAtMs = this.#db.clock.monotonicMs();
+    const ours = untilMs.filter(([lane]) => served.has(lane)).flatMap(([, ms]) => ms ?? []);
+    return ours.length > 0 ? Math.min(...ours) : undefined;
   }
 
   /** Tells attention which kinds have a worker. If that fails, it is told again at the next claim. */
@@ -97,4 +112,9 @@ function fits(plan: string, known: KnownKind): boolean {
   } catch {
     return true;
   }
+}
+
+/** Without a number: no saga of the kind can be claimed. */
+function untilOf(value: unknown): Readonly<Record<string, number | null>> {
+  return typeof value === "string" ? (JSON.parse(value) as Record<string, number | null>) : {};
 }

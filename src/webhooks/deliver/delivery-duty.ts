@@ -2,7 +2,9 @@
  * The duty of a process that delivers by itself. One commit creates jobs for what is due and leases them; the calls are
  * made without any transaction; one commit writes what came of them and applies it (result-writer.ts).
  */
+import { lookFor } from "../../runtime/duty.ts";
 import type { LeasePool } from "../../runtime/lease-pool.ts";
+import { untilDue } from "./delivery-queries.ts";
 import type { CreateJobs } from "./job-creation.ts";
 import {
   afterCreation,
@@ -28,7 +30,8 @@ export function deliveryDuty(
   const create: CreateJobs = (session, moved) => jobs.createLeased(session, moved);
   /** The last claim filled every place: there is more, and a look whether there is would be in vain. */
   let isFull = false;
-  return sendingPool({ name: "webhooks", check }, parts, writer, async (limit, except) => {
+  const look = lookFor(() => untilDue(db.dialect, ["deliveries", "jobs", "results"]));
+  return sendingPool({ name: "webhooks", check, look }, parts, writer, async (limit, except) => {
     const due = isFull ? ALL_DUE : await lookForDue(db, ["deliveries", "jobs", "results"]);
     // A process that only sends may have left results on their jobs.
     if (due.results) await applyWaiting(orchestrating);

@@ -7,9 +7,17 @@ import { bigint, flag, id, int, optional, text, uuid } from "../../storage/colum
 import type { Dialect } from "../../storage/database.ts";
 import { fields } from "../../storage/fields.ts";
 import { joinRows, type FirstRows } from "../../storage/first-rows.ts";
-import { literals, raw, sql, type Sql } from "../../storage/sql.ts";
+import { untilInstant } from "../../storage/read/next-due.ts";
+import { join, literals, raw, sql, type Sql } from "../../storage/sql.ts";
 import { projection, type Projection } from "../../storage/table.ts";
-import { anyJobDue, anyResult, hasNoActive, joinEnded, type MovedDeliveries } from "./job-queries.ts";
+import {
+  anyJobDue,
+  anyResult,
+  firstJobGate,
+  hasNoActive,
+  joinEnded,
+  type MovedDeliveries,
+} from "./job-queries.ts";
 
 const deliveries = (dialect: Dialect): Sql => dialect.table("webhook_delivery_sagas");
 
@@ -39,6 +47,22 @@ export function selectDue(dialect: Dialect, kinds: readonly DueKind[]): Sql {
       : raw(`0 as ${kind}`);
   return sql`select ${asked("deliveries", () => anyDeliveryDue(dialect))}, ${asked("jobs", () => anyJobDue(dialect))},
     ${asked("results", () => anyResult(dialect))}`;
+}
+
+/**
+ * The milliseconds until something of these kinds is due, null if nothing is. A delivery may be due whose lane is full or pauses:
+ * the claim decides.
+ */
+export function untilDue(dialect: Dialect, kinds: readonly DueKind[]): Sql {
+  const first = (state: DeliveryStatus): Sql => sql`(select s.next_attempt_at from ${deliveries(dialect)} as s
+    where s.status = ${literals([state])} and s.next_attempt_at is not null order by s.next_attempt_at limit 1)`;
+  const instants: Readonly<Record<DueKind, () => readonly Sql[]>> = {
+    deliveries: () => WAITING.map(first),
+    jobs: () => [firstJobGate(dialect)],
+    results: () => [sql`(select case when ${anyResult(dialect)} then ${dialect.now()} end)`],
+  };
+  const each = kinds.flatMap((kind) => instants[kind]()).map((instant) => sql`select ${instant} as at`);
+  return untilInstant(dialect, sql`(select min(firsts.at) from (${join(each, " union all ")}) as firsts)`);
 }
 
 /** The next lane in which something waits. */

@@ -113,6 +113,13 @@ export function anyJobDue(dialect: Dialect): Sql {
       and ${mayBeSent(dialect, raw("j.subscription_id"))})`;
 }
 
+/** When the first job may be leased; null if there is none. */
+export function firstJobGate(dialect: Dialect): Sql {
+  const gated = gate(dialect, raw("j.next_attempt_at"));
+  return sql`(select ${gated} from ${JOB.of(dialect)} as j
+    where j.status in (${literals(ACTIVE)}) and ${mayBeSent(dialect, raw("j.subscription_id"))} order by ${gated}, j.id limit 1)`;
+}
+
 /** Since when the job has been due that has been due the longest. */
 export function oldestDueJob(dialect: Dialect): Sql {
   const dueAt = gate(dialect, raw("j.next_attempt_at"));

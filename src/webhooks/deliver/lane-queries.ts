@@ -144,6 +144,11 @@ export function anyToDisable(dialect: Dialect): Sql {
   return sql`exists (select 1 from ${lanes(dialect)} as n where n.disable_reason is not null)`;
 }
 
+/** 0 if there is a subscription to be disabled, else null. */
+export function untilToDisable(dialect: Dialect): Sql {
+  return sql`(select case when ${anyToDisable(dialect)} then 0 end)`;
+}
+
 /** A subscription that is to be disabled. */
 export interface ToDisable {
   readonly subscriptionId: string;

@@ -3,11 +3,12 @@
  * left on their jobs. As a separate duty it runs in a process that sends nothing.
  */
 import { Chore } from "../../runtime/chore.ts";
+import { lookFor } from "../../runtime/duty.ts";
 import type { Database, Session } from "../../storage/database.ts";
 import { runInside } from "../../storage/named-batch.ts";
 import { persist, type RetryLimits } from "../../storage/retry.ts";
 import { insertLetters } from "../dead-letters/queries.ts";
-import { DUE, selectDue, type DueKind } from "./delivery-queries.ts";
+import { DUE, selectDue, untilDue, type DueKind } from "./delivery-queries.ts";
 import type { Created, CreateJobs } from "./job-creation.ts";
 import { clearResults } from "./job-queries.ts";
 import type { Jobs } from "./jobs.ts";
@@ -104,6 +105,7 @@ export function orchestratorDuty(
     isOptional: true,
     check,
     batch: BATCH,
+    look: lookFor(() => untilDue(db.dialect, ["results", "deliveries"])),
     run: (limit) => persist(db, () => run(limit), retryLimits),
   });
 }

@@ -2,8 +2,10 @@
 import type { Clock } from "../../storage/clock.ts";
 import type { Database } from "../../storage/database.ts";
 import { persist, type RetryLimits } from "../../storage/retry.ts";
+import { lookFor } from "../../runtime/duty.ts";
 import { LeasePool, type LeasePoolOptions } from "../../runtime/lease-pool.ts";
 import type { Lease } from "../../runtime/lease.ts";
+import { untilDue } from "./delivery-queries.ts";
 import type { Jobs } from "./jobs.ts";
 import type { ResultWriter } from "./result-writer.ts";
 import type { DeliverySender, DeliveryTask } from "./sender.ts";
@@ -23,7 +25,7 @@ export interface SendingParts {
 export type ClaimTasks = (limit: number, except: readonly string[]) => Promise<readonly DeliveryTask[]>;
 
 export function sendingPool(
-  duty: Pick<LeasePoolOptions<DeliveryTask>, "name" | "isOptional" | "check">,
+  duty: Pick<LeasePoolOptions<DeliveryTask>, "name" | "isOptional" | "check" | "look">,
   parts: SendingParts,
   writer: ResultWriter,
   claim: ClaimTasks,
@@ -63,7 +65,8 @@ export function senderDuty(
   check: () => Promise<void>,
 ): LeasePool<DeliveryTask> {
   const { db, jobs, sender } = parts;
-  const duty = { name: "webhooks:sender", isOptional: true, check };
+  const look = lookFor(() => untilDue(db.dialect, ["jobs"]));
+  const duty = { name: "webhooks:sender", isOptional: true, check, look };
   return sendingPool(duty, parts, writer, (limit, except) =>
     db.transaction(async (session) => sender.read(session, await jobs.lease(session, limit, except))),
   );

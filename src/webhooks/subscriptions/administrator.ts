@@ -5,11 +5,12 @@
  */
 import type { DisableReason } from "../../core/delivery/job.ts";
 import { Chore } from "../../runtime/chore.ts";
+import { lookFor } from "../../runtime/duty.ts";
 import type { Database, Session } from "../../storage/database.ts";
 import { ADMINISTRATOR } from "../../storage/migrations/webhook-roles.ts";
 import { checkRights } from "../../storage/postgres/rights/check-rights.ts";
 import { persist, type RetryLimits } from "../../storage/retry.ts";
-import { clearToDisable, selectToDisable, TO_DISABLE } from "../deliver/lane-queries.ts";
+import { clearToDisable, selectToDisable, TO_DISABLE, untilToDisable } from "../deliver/lane-queries.ts";
 import type { Publisher } from "../publish/publisher.ts";
 import { MOVED, moveSubscriptions } from "./queries.ts";
 
@@ -37,6 +38,7 @@ export function administratorDuty(parts: AdministratorParts): Chore {
     name: "webhooks:administrator",
     check: () => checkRights(db, ADMINISTRATOR, "webhooks:administrator"),
     batch: BATCH,
+    look: lookFor(() => untilToDisable(db.dialect)),
     run: async (limit) => {
       const disabled = await persist(db, () => disable(parts, limit), retryLimits);
       if (disabled.length > 0) onDisabled(disabled);

@@ -1,0 +1,32 @@
+/** What a worker's look reads of sagas. */
+import { CLAIMABLE } from "../../core/saga/machine.ts";
+import { byPriority, placeOf } from "../../storage/claim.ts";
+import type { Dialect } from "../../storage/database.ts";
+import { literals, raw, sql, type Sql } from "../../storage/sql.ts";
+import { openLanes } from "./queries.ts";
+
+/** The sagas of a kind that lost a worker and are read: the claim looks itself if there are more. */
+const RECOVERING_MAX = 50;
+
+/**
+ * The milliseconds until the first saga of each open kind is due, 0 if one is, as the text of a JSON object. A place in the order
+ * of claims is never after its gate, so that the answer is never too late.
+ */
+export function untilByKind(dialect: Dialect): Sql {
+  const place = raw(byPriority(dialect, "c."));
+  const now = placeOf(dialect, dialect.now());
+  const ofKind = (
+    recoveries: Sql,
+  ): Sql => sql`select ${place} as place from ${dialect.table("saga_executions")} as c
+    where c.status in (${literals(CLAIMABLE)}) and c.kind = lanes.lane and c.recovery_attempts ${recoveries}
+      and c.excluded_at is null order by c.recovery_attempts, ${place}, c.id`;
+  const healthy = sql`select * from (${ofKind(raw("= 0"))} limit 1) as first`;
+  const recovering = sql`select case when count(*) < ${raw(String(RECOVERING_MAX))} then min(first.place) else ${now} end
+    from (${ofKind(raw("> 0"))} limit ${raw(String(RECOVERING_MAX))}) as first`;
+  const until = sql`(select case when min(firsts.place) <= ${now} then 0
+      else ${dialect.epochMs(raw("min(firsts.place)"))} - ${dialect.epochMs(now)} end
+    from (${healthy} union all ${recovering}) as firsts)`;
+  const object = raw(dialect.pick({ postgres: "json_object_agg", sqlite: "json_group_object" }));
+  return sql`(with recursive ${openLanes(dialect)}
+    select cast(${object}(lanes.lane, ${until}) as text) from lanes where lanes.lane is not null)`;
+}
