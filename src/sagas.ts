@@ -88,6 +88,7 @@ export {
 export { runDiagram } from "./sagas/view/run-diagram.ts";
 export { sagaDiagram } from "./sagas/view/definition-diagram.ts";
 export { type StartControls, type StartItem, type StartManyOptions } from "./operate/amends-options.ts";
+export { type ConcurrencyLimit, type LimitOptions, type RateLimit } from "./core/start/limits.ts";
 export { type Attributes, type AttributeValue } from "./core/start/attributes.ts";
 export { type EndListener, type SagaEnd } from "./sagas/engine/ends.ts";
 export { type Counters } from "./sagas/engine/engine.ts";

@@ -15,7 +15,7 @@ import { openingLines } from "../core/saga/steps/group.ts";
 import { CLAIMABLE, sagaMachine, type SagaStatus } from "../core/saga/machine.ts";
 import { evolve } from "../core/saga/evolve.ts";
 import type { SagaOperations, SagaStorage } from "./contract.ts";
-import { claimLines } from "../sagas/journal/database-journal.ts";
+import { claimLines } from "../sagas/journal/claim/take-over.ts";
 import { EXCLUDED_FROM } from "../sagas/journal/contract-queries.ts";
 import { codeOf, fenced } from "./fence.ts";
 import {

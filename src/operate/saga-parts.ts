@@ -34,6 +34,7 @@ export function buildSagaParts<Tx, Category extends string>(
         signal: context.closing,
         watch: context.watch("write sagas"),
         onRefused,
+        onHeld: (ms) => engine.dueIn(ms),
       })
     : new ContractJournal(options.storage, options.clock?.virtualNowMs);
   const { clock, owner, leaseMs, graceMs, errorCodes, keepMessages } = context;

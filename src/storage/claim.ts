@@ -4,10 +4,12 @@
  * and closes the gate for the length of the lease. A worker with an older token can never write again.
  */
 import { claimToken } from "../core/claim-token.ts";
-import { bigint, text, uuid } from "./column.ts";
+import type { Grant } from "../core/start/grants.ts";
+import { bigint, int, text, uuid } from "./column.ts";
 import type { Dialect } from "./database.ts";
 import { draw } from "./draw.ts";
 import { fields, type Fields } from "./fields.ts";
+import { joinFirst } from "./first-rows.ts";
 import { firstOfLanes, type Lanes } from "./lanes.ts";
 import { empty, join, literals, raw, sql, type Sql } from "./sql.ts";
 
@@ -38,12 +40,44 @@ export interface ClaimOptions {
   readonly leaseMs: number;
   /** A further condition on `due`: the kinds of work that this worker knows. */
   readonly where: Sql;
+  /** Lanes from which the claim may take a number of rows, beside those of the classes. Their rows come first. */
+  readonly granted?: GrantedLanes | undefined;
   /** Rows that are not claimed even if they are due. */
   readonly except?: readonly string[] | undefined;
   /** Further assignments of the claim, over `c`, the claimed row. */
   readonly set: Sql;
   /** Without an alias: SQLite does not allow one there. */
   readonly returning: Sql;
+}
+
+/** Lanes whose limits by key let some rows go. */
+export interface GrantedLanes {
+  /** The column of `due` that names the lane. */
+  readonly column: Sql;
+  readonly grants: readonly Grant[];
+}
+
+const GRANT = fields<Grant>({ lane: text(({ lane }) => lane), free: int(({ free }) => free) });
+
+/** Due rows under a condition, in the order of claims. */
+function dueRows(dialect: Dialect, queue: Claimable, where: Sql, further: Sql): Sql {
+  const id = raw(queue.id);
+  const gated = gate(dialect, raw("due.next_attempt_at"));
+  const place = queue.hasPriorities ? raw(byPriority(dialect, "due.")) : gated;
+  // A place is never after its gate: the index is read up to now, and rows whose gate is still closed are left out.
+  const isReached = queue.hasPriorities ? sql`and ${place} <= ${placeOf(dialect, dialect.now())}` : empty;
+  return sql`select due.${id} as value from ${dialect.table(queue.table)} as due
+      where due.status in (${literals(queue.states)}) and ${where} ${isReached}
+        and ${gated} <= ${dialect.now()} and ${further}
+      order by ${queue.rank ? sql`${queue.rank}, ` : empty}${place}, due.${id}`;
+}
+
+/** A condition: there is a due row under this condition on `due`. Its order keeps it on the index of due work. */
+export function anyDue(dialect: Dialect, queue: Claimable, where: Sql): Sql {
+  const any = queue.classes.map(
+    (rowClass) => sql`(${dueRows(dialect, queue, rowClass.where, where)} limit 1) is not null`,
+  );
+  return sql`(${join(any, " or ")})`;
 }
 
 export function claimStatement(dialect: Dialect, queue: Claimable, options: ClaimOptions): Sql {
@@ -60,27 +94,34 @@ export function claimStatement(dialect: Dialect, queue: Claimable, options: Clai
     const limit = join([sql`${options.limit}`, ...taken], "");
     picks.push(sql`pick_${raw(String(picks.length))} as materialized (${query(limit)})`);
   };
-  const gated = gate(dialect, raw("due.next_attempt_at"));
-  const place = queue.hasPriorities ? raw(byPriority(dialect, "due.")) : gated;
-  // A place is never after its gate: the index is read up to now, and rows whose gate is still closed are left out.
-  const isReached = queue.hasPriorities ? sql`and ${place} <= ${placeOf(dialect, dialect.now())}` : empty;
-  const dueRows = (where: Sql): Sql => sql`select due.${id} as value from ${table} as due
-      where due.status in (${literals(queue.states)}) and ${where} ${isReached}
-        and ${gated} <= ${dialect.now()} and ${options.where} ${others}
-      order by ${queue.rank ? sql`${queue.rank}, ` : empty}${place}, due.${id}`;
+  const further = sql`${options.where} ${others}`;
+  const due = (where: Sql): Sql => dueRows(dialect, queue, where, further);
+  const granted = options.granted?.grants.length ? options.granted : undefined;
+  for (const { where } of granted ? queue.classes : []) {
+    const { column, grants } = granted as GrantedLanes;
+    const taken = picks.map(
+      (_, before) => sql` - (select count(*) from pick_${raw(String(before))} as b where b.lane = r.lane)`,
+    );
+    const rows = sql`${due(sql`${column} = r.lane and ${where}`)} ${lock}`;
+    const free = join([raw("r.free"), ...taken], "");
+    const first = joinFirst(dialect, rows, free, options.limit);
+    pick(
+      (limit) => sql`select first.value, r.lane from ${dialect.rows(GRANT, grants)} ${first} limit ${limit}`,
+    );
+  }
   for (const { where, lanes } of queue.classes) {
     if (!lanes || lanes.names.length < 2) {
       const inLane = lanes ? sql`${lanes.column} = ${lanes.names[0] ?? ""} and ${where}` : where;
-      pick((limit) => sql`${dueRows(inLane)} limit ${limit} ${lock}`);
+      pick((limit) => sql`${due(inLane)} limit ${limit} ${lock}`);
       continue;
     }
     const share = sql`${Math.ceil(options.limit / lanes.names.length)}`;
     const inLane = sql`${lanes.column} = r.lane and ${where}`;
     const firsts = (query: Sql, count: Sql): Sql => firstOfLanes(dialect, lanes.names, query, count, lock);
-    pick((limit) => sql`select first.value from ${firsts(dueRows(inLane), share)} limit ${limit}`);
+    pick((limit) => sql`select first.value from ${firsts(due(inLane), share)} limit ${limit}`);
     // A row that this claim has locked itself is not skipped as locked.
-    const further = sql`${inLane} and due.${id} not in (select value from pick_${raw(String(picks.length - 1))})`;
-    pick((limit) => sql`select first.value from ${firsts(dueRows(further), limit)} limit ${limit}`);
+    const rest = sql`${inLane} and due.${id} not in (select value from pick_${raw(String(picks.length - 1))})`;
+    pick((limit) => sql`select first.value from ${firsts(due(rest), limit)} limit ${limit}`);
   }
   const all = join(
     picks.map((_, index) => sql`select value as row_id from pick_${raw(String(index))}`),

@@ -21,18 +21,20 @@ export interface LaneIndex {
   readonly column: string;
   /** A condition over `x` that only rows of the index meet. */
   readonly where: Sql;
+  /** The first text behind a lane at which the next one may be. Default: any text behind it. */
+  readonly next?: (lane: Sql) => Sql;
 }
 
 /**
  * The lanes that have rows, as a relation `lanes(lane)`, for `with recursive`. It reads one entry of the index for each lane,
  * however many rows the lane has.
  */
-export function lanesInUse({ table, column, where }: LaneIndex): Sql {
+export function lanesInUse({ table, column, where, next = (lane) => lane }: LaneIndex): Sql {
   const lane = raw(`x.${column}`);
   return sql`lanes(lane) as (
       select (select ${lane} from ${table} as x where ${where} and ${lane} >= '' order by ${lane} limit 1)
       union all
-      select (select ${lane} from ${table} as x where ${where} and ${lane} > lanes.lane order by ${lane} limit 1)
+      select (select ${lane} from ${table} as x where ${where} and ${lane} > ${next(raw("lanes.lane"))} order by ${lane} limit 1)
       from lanes where lanes.lane is not null)`;
 }
 
@@ -65,6 +67,11 @@ export function leastOfLanes(dialect: Dialect, lanes: readonly string[], queries
 export class LaneTurns {
   readonly #servedAt = new Map<string, number>();
   #turn = 0;
+
+  /** The number of lanes that were served. */
+  get size(): number {
+    return this.#servedAt.size;
+  }
 
   order(lanes: readonly string[]): readonly string[] {
     if (lanes.length < 2) return lanes;

@@ -4,6 +4,7 @@
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { AmendsError } from "../../core/errors.ts";
+import type { Stored } from "../../core/json.ts";
 import { checkName } from "../../core/identity.ts";
 import type { Plan } from "../../core/saga/plan.ts";
 import type { Saga } from "./builder.ts";
@@ -54,7 +55,7 @@ export type AnySaga = SagaDefinition;
 export function saga<Input, Output, const Attribute extends string = string>(
   name: string,
   schema: StandardSchemaV1<Input, Output>,
-  options: SagaOptions<Attribute> = {},
+  options: SagaOptions<Attribute, Stored<Output>> = {},
 ): Saga<Input, Output, NoResults, never, Attribute> {
   checkName(name, "A saga's name");
   if (!isSchema(schema)) {

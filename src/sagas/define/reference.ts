@@ -8,6 +8,7 @@ import { AmendsError } from "../../core/errors.ts";
 import { checkName } from "../../core/identity.ts";
 import type { Stored } from "../../core/json.ts";
 import { refuseUnknown } from "../../core/options.ts";
+import { LIMIT_OPTIONS, type LimitOptions } from "../../core/start/limits.ts";
 import type { SagaDefinition } from "./definition.ts";
 import { readSagaOptions, type SagaSettings } from "./saga-options.ts";
 import type { StepDefinition } from "./settings.ts";
@@ -52,7 +53,10 @@ export type ReferenceTo<Saga> =
     : never;
 
 /** The options of `sagaRef`. */
-export interface SagaRefOptions<Attribute extends string = string> {
+export interface SagaRefOptions<
+  Attribute extends string = string,
+  Input = unknown,
+> extends LimitOptions<Input> {
   /** The version of the definition that is to run the saga. Default: 1. */
   readonly version?: number;
   /** The longest that the saga may take before its pivot. Default: the deadline of the definition, from the start on. */
@@ -61,7 +65,7 @@ export interface SagaRefOptions<Attribute extends string = string> {
   readonly attributes?: readonly Attribute[];
 }
 
-const OPTIONS = ["version", "deadline", "attributes"];
+const OPTIONS = ["version", "deadline", "attributes", ...LIMIT_OPTIONS];
 
 /** Refers to a saga by its name, so that it can be started where its definition is not loaded. */
 export function sagaRef<
@@ -73,7 +77,7 @@ export function sagaRef<
 >(
   name: string,
   schema: StandardSchemaV1<Input, Output>,
-  options: SagaRefOptions<Attribute> = {},
+  options: SagaRefOptions<Attribute, Stored<Output>> = {},
 ): SagaReference<Input, Output, Results, Failure, Attribute> {
   checkName(name, "A saga's name");
   if (!isSchema(schema)) {

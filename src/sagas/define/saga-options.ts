@@ -4,9 +4,10 @@ import { positiveMs, type Duration } from "../../core/duration.ts";
 import { AmendsError } from "../../core/errors.ts";
 import { refuseUnknown } from "../../core/options.ts";
 import { declaredAttributes } from "../../core/start/attributes.ts";
+import { LIMIT_OPTIONS, readLimits, type LimitOptions, type LimitRules } from "../../core/start/limits.ts";
 
 /** The options of `saga`. */
-export interface SagaOptions<Attribute extends string = string> {
+export interface SagaOptions<Attribute extends string = string, Input = unknown> extends LimitOptions<Input> {
   /**
    * The version of the definition. A saga keeps the version that it started with: register old and new versions
    * together until the old sagas have ended. Default: 1.
@@ -41,6 +42,8 @@ export interface SagaSettings {
   readonly keepMessages: boolean | undefined;
   /** Undefined: attributes may have any names. */
   readonly attributes: readonly string[] | undefined;
+  /** Undefined: none. */
+  readonly limits: LimitRules | undefined;
 }
 
 const SAGA_OPTIONS = [
@@ -51,9 +54,10 @@ const SAGA_OPTIONS = [
   "recoveries",
   "keepMessages",
   "attributes",
+  ...LIMIT_OPTIONS,
 ];
 
-export function readSagaOptions(name: string, options: SagaOptions): SagaSettings {
+export function readSagaOptions(name: string, options: SagaOptions<string, never>): SagaSettings {
   const where = `Saga ${name}`;
   refuseUnknown(options, SAGA_OPTIONS, where);
   const { version = 1, recoveries = 5 } = options;
@@ -67,6 +71,7 @@ export function readSagaOptions(name: string, options: SagaOptions): SagaSetting
     compensateRetry: readRetry(options.compensateRetry, ACT_RETRY, `${where}: compensateRetry`),
     keepMessages: options.keepMessages,
     attributes: options.attributes && declaredAttributes(options.attributes, where),
+    limits: readLimits(options, where),
   };
 }
 

@@ -154,6 +154,7 @@ export class Engine {
     const { id, version, state } = saga;
     if (this.active.get(id) === saga) this.active.delete(id);
     this.#count(state.status, departure);
+    if (saga.isLimited) this.pool.dueIn(0);
     if (departure === "ended" && state.status === "STALLED") this.#options.onStalled(saga);
     const { name, version: definition } = saga.definition;
     if (departure === "ended") this.ends.tell({ id, name, version: definition, state });

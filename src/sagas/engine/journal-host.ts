@@ -77,6 +77,8 @@ export class JournalHost implements SagaHost, SpecialCalls {
   /** Why it cannot go on here: it is stalled instead. */
   readonly refusal: ControlDetails | undefined;
   departure: Departure | undefined;
+  /** It has limits by key: others may wait for its place. */
+  readonly isLimited: boolean;
   /** That the database has forgotten it was reported. */
   isRewound = false;
   /** Set as soon as it has its slot. */
@@ -108,6 +110,7 @@ export class JournalHost implements SagaHost, SpecialCalls {
     this.#progress = new StoredProgress(this.run);
     this.#tools = tools;
     this.parent = record.parent;
+    this.isLimited = record.limits !== undefined;
     this.#calls = new StepCalls(tools, this.run, this, this);
     this.#epoch = record.epoch;
     this.#unconfirmedRecovery = record.recoveryAttempts > 0;

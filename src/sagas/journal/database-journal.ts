@@ -2,9 +2,6 @@
 import { answerInTime, type DatabaseWatch } from "../../storage/retry.ts";
 import { claimCount } from "../../core/claim-token.ts";
 import { AmendsError } from "../../core/errors.ts";
-import { control, type Entry } from "../../core/saga/entry.ts";
-import { openingName } from "../../core/saga/path.ts";
-import { openingLines } from "../../core/saga/steps/group.ts";
 import { sagaMachine } from "../../core/saga/machine.ts";
 import { evolve } from "../../core/saga/evolve.ts";
 import type { Arrival } from "../../core/saga/steps/wait.ts";
@@ -25,10 +22,11 @@ import type { DutyLook } from "../../runtime/duty.ts";
 import { OutcomeWriter } from "../../runtime/outcome-writer.ts";
 import { flush, flushInside, type Execute, type Item } from "./flush.ts";
 import { SentCheckpoint } from "./sent-checkpoint.ts";
+import { Admission, type Admitted, type TakenRow } from "../../storage/limits/admission.ts";
 import { insertLines } from "./line-queries.ts";
+import { takeOver, withPlans } from "./claim/take-over.ts";
 import { SagaReader } from "./reading.ts";
 import { startingAll } from "./start/many.ts";
-import { encodePlan, UNRECORDED_PLAN } from "../../core/saga/plan.ts";
 import {
   OPERATOR_TOKEN,
   type CheckFound,
@@ -42,13 +40,14 @@ import {
   type RenewedClaim,
   type SagaRecord,
 } from "./journal.ts";
+import type { ServedKind } from "../kinds/queries.ts";
 import { ServedKinds } from "../kinds/served.ts";
 import { LogScan } from "../lost/log-scan.ts";
 import { DatabaseFamily } from "./family.ts";
 import { tellParent } from "./family-queries.ts";
 import { moveFor } from "./move-queries.ts";
-import { claimSagas, recordPlans, renewSagas, selectLogs, selectSaga, stallDamaged } from "./queries.ts";
-import { ForeignLines, toLogEntry, toRecord } from "./rows.ts";
+import { claimSagas, LIMITED_SAGAS, renewSagas, selectLogs, selectSaga } from "./queries.ts";
+import { EXECUTION, toLogEntry, toRecord } from "./rows.ts";
 import { forgetInterests, selectSignals, toArrival } from "./signal-queries.ts";
 
 export interface DatabaseJournalOptions {
@@ -56,6 +55,8 @@ export interface DatabaseJournalOptions {
   readonly signal?: AbortSignal;
   readonly watch?: DatabaseWatch;
   readonly onRefused?: (refused: RefusedWrites) => void;
+  /** Sagas that limits by key hold back may be let go after this long. */
+  readonly onHeld?: (ms: number) => void;
 }
 
 export class DatabaseJournal implements Journal {
@@ -67,11 +68,14 @@ export class DatabaseJournal implements Journal {
   readonly #turns: LaneTurns = new LaneTurns();
   readonly #reader: SagaReader;
   readonly #kinds: ServedKinds;
+  readonly #admission = new Admission(LIMITED_SAGAS);
   readonly #scan: LogScan;
   readonly family: DatabaseFamily;
+  readonly #onHeld: (ms: number) => void;
 
-  constructor({ db, signal, watch, onRefused }: DatabaseJournalOptions) {
+  constructor({ db, signal, watch, onRefused, onHeld }: DatabaseJournalOptions) {
     this.#db = db;
+    this.#onHeld = onHeld ?? (() => undefined);
     this.#kinds = new ServedKinds(db, (work) => this.#persist(work));
     this.#scan = new LogScan(db);
     this.#reader = new SagaReader(db, (work) => this.#persist(work));
@@ -137,9 +141,13 @@ export class DatabaseJournal implements Journal {
     const taken = await take();
     if (taken.length > 0 || isOld) return taken;
     // Nothing is due of the kinds that were open before: another process may have begun sagas with other steps.
-    const before = this.#kinds.served(kinds).length;
+    const count = (): number => {
+      const served = this.#kinds.served(kinds);
+      return served.length + this.#kinds.limitedOf(served).size;
+    };
+    const before = count();
     await this.#kinds.read();
-    return this.#kinds.served(kinds).length > before ? take() : taken;
+    return count() > before ? take() : taken;
   }
 
   async #claim(
@@ -156,8 +164,15 @@ export class DatabaseJournal implements Journal {
       this.#db.transaction(async (session) => {
         const { epoch = 0 } = this.#db;
         const lanes = this.#turns.order(served.map(({ kind }) => kind));
-        const rows = await session.query(claimSagas(dialect, lanes, limit, owner, leaseMs, except));
+        const limited = this.#kinds.limitedOf(served);
+        const admitted =
+          limited.size > 0 ? await this.#admission.admit(session, kindsOf(served), limit) : ALL;
+        const { grants } = admitted;
+        const rows = await session.query(claimSagas(dialect, lanes, limit, owner, leaseMs, except, grants));
+        if (admitted.isMore && rows.length > 0 && rows.length < limit) this.#onHeld(0);
+        else if (admitted.againMs !== undefined) this.#onHeld(admitted.againMs);
         if (rows.length === 0) return [];
+        if (grants.length > 0) await this.#admission.record(session, rows.map(toTaken));
         this.#turns.served(rows.map((row) => row["kind"] as string));
         const planned = await withPlans(session, rows, kinds);
         return (await takeOver(session, planned, owner)).map((record) => ({ ...record, epoch }));
@@ -244,6 +259,22 @@ export class DatabaseJournal implements Journal {
   }
 }
 
+/** Of kinds without limits. */
+const ALL: Admitted = { grants: [], isMore: false, againMs: undefined };
+
+function kindsOf(served: readonly ServedKind[]): ReadonlySet<string> {
+  return new Set(served.map(({ kind }) => kind));
+}
+
+function toTaken(row: Row): TakenRow {
+  const { name, limits } = EXECUTION.shape;
+  return {
+    name: name.read(row[name.name]),
+    limits: limits.read(row[limits.name]),
+    isFirst: claimCount(Number(row["token"])) === 1,
+  };
+}
+
 /** A checkpoint of an earlier epoch is refused: its saga is read again before anything more is written. */
 async function flushInEpoch(db: Database, items: readonly Item[]): Promise<readonly boolean[]> {
   const { epoch = 0 } = db;
@@ -287,112 +318,4 @@ function inTurn(session: Pick<Session, "query">): Execute {
     for (const statement of statements) results.push(await session.query(statement));
     return results;
   };
-}
-
-/** The first claim of sagas that a reference started records their plans, which every later reader takes from the row. */
-async function withPlans(
-  session: Session,
-  rows: readonly Row[],
-  kinds: readonly KnownKind[],
-): Promise<readonly Row[]> {
-  if (rows.every((row) => row["plan"] !== UNRECORDED_PLAN)) return rows;
-  const recorded: (KnownKind & { readonly id: string })[] = [];
-  const planned = rows.map((row) => {
-    if (row["plan"] !== UNRECORDED_PLAN) return row;
-    const isOf = ({ name, version }: KnownKind): boolean =>
-      name === row["name"] && version === Number(row["definition"]);
-    const kind = kinds.find(isOf) as KnownKind; // only known kinds are claimed
-    recorded.push({ ...kind, id: row["id"] as string });
-    const beganAtMs = Number(row["run_at"] ?? row["created_at"]);
-    const deadline = kind.deadlineMs === undefined ? null : beganAtMs + kind.deadlineMs;
-    return { ...row, plan: encodePlan(kind.plan), deadline_at: row["deadline_at"] ?? deadline };
-  });
-  await session.query(recordPlans(session.dialect, recorded));
-  return planned;
-}
-
-/** Writes the `$claim` lines. Each takes the next version of its saga, so that every later line of the last owner is refused. */
-async function takeOver(
-  session: Session,
-  rows: readonly Row[],
-  owner: string,
-): Promise<readonly SagaRecord[]> {
-  const taken: SagaRecord[] = [];
-  let open = rows;
-  for (let round = 1; open.length > 0; round++) {
-    const logs = await readLogs(session, open, round > 1);
-    const unreadable: string[] = [];
-    const foreign: string[] = [];
-    const claims = open.flatMap((row) => {
-      const id = row["id"] as string;
-      try {
-        const before = toRecord(row, logs.get(id) ?? []);
-        return [{ row, before, entries: claimLines(before, owner, claimCount(Number(row["token"])) > 1) }];
-      } catch (error) {
-        // One damaged saga must not keep the others from being claimed.
-        (error instanceof ForeignLines ? foreign : unreadable).push(id);
-        return [];
-      }
-    });
-    for (const [kind, ids] of [
-      ["unreadable", unreadable],
-      ["foreign-lines", foreign],
-    ] as const)
-      if (ids.length > 0) await session.query(stallDamaged(session.dialect, kind, ids));
-    const lines = claims.flatMap(({ row, before, entries }) =>
-      entries.map((entry, index) => ({
-        sagaId: before.id,
-        version: before.version + 1 + index,
-        token: Number(row["token"]),
-        entry,
-      })),
-    );
-    const written = new Set(
-      (await session.query(insertLines(session.dialect, lines))).map((row) => row["saga_id"] as string),
-    );
-    for (const { row, before, entries } of claims) {
-      if (!written.has(before.id)) continue;
-      const token = Number(row["token"]);
-      const version = before.version + entries.length;
-      taken.push({ ...before, version, token, state: entries.reduce(evolve, before.state) });
-    }
-    // The last owner wrote a line between the read and the insert. Its line counts: read all lines again and append after it.
-    const done = new Set([...written, ...unreadable, ...foreign]);
-    open = open.filter((row) => !done.has(row["id"] as string));
-  }
-  return taken;
-}
-
-async function readLogs(
-  session: Session,
-  rows: readonly Row[],
-  all: boolean,
-): Promise<Map<string, LogEntry[]>> {
-  const grouped = new Map<string, LogEntry[]>();
-  // At its first claim a saga has no lines: no worker has run it.
-  const ids = rows
-    .filter((row) => all || claimCount(Number(row["token"])) > 1 || Number(row["version"]) > 1)
-    .map((row) => row["id"] as string);
-  if (ids.length === 0) return grouped;
-  for (const row of await session.query(selectLogs(session.dialect, ids))) {
-    const id = row["saga_id"] as string;
-    const entries = grouped.get(id) ?? [];
-    entries.push(toLogEntry(row));
-    grouped.set(id, entries);
-  }
-  return grouped;
-}
-
-/**
- * The lines of a claim. The first claim also begins the first act, and the acts of its group, unless the deadline has passed.
- * Only a first claim writes several lines, when no last owner can write in between.
- */
-export function claimLines(before: SagaRecord, owner: string, again: boolean): readonly Entry[] {
-  const entry = control("$claim", { by: owner, kind: again ? "again" : "first" });
-  const first = before.plan[0];
-  const expired = before.deadlineAtMs !== undefined && before.deadlineAtMs <= before.nowMs;
-  const { status, cancel, isReversal } = before.state;
-  const begins = status === "PENDING" && first !== undefined && !cancel && !expired && !isReversal;
-  if (!begins) return [entry];
-  return [{ ...entry, next: { step: openingName(first), action: "act" } }, ...openingLines(before.plan)];
 }

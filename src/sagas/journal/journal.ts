@@ -9,6 +9,7 @@ import type { Plan } from "../../core/saga/plan.ts";
 import type { SagaState } from "../../core/saga/state.ts";
 import type { Arrival } from "../../core/saga/steps/wait.ts";
 import type { Attributes } from "../../core/start/attributes.ts";
+import type { Limits } from "../../core/start/limits.ts";
 import type { StartControls } from "../../core/start/controls.ts";
 import type { Session, SyncSession } from "../../storage/database.ts";
 import type { Submission } from "../../storage/write/group-writer.ts";
@@ -38,6 +39,8 @@ export interface SagaRecord {
   readonly recoveryAttempts: number;
   readonly priority: number;
   readonly attributes: Attributes | undefined;
+  /** Its limits by key, as they were at its start. */
+  readonly limits?: Limits | undefined;
   /** The database's epoch when it was read. */
   readonly epoch: number;
   /** Instants by the database's clock, and that clock's own reading, so that only differences are used. */
@@ -89,6 +92,8 @@ export interface NewSaga extends StartControls {
   readonly interests: readonly Interest[];
   /** The saga that starts it, and waits for its end. */
   readonly parent?: Parent | undefined;
+  /** Its limits by key: a saga that has any has no owner at its start. */
+  readonly limits?: Limits | undefined;
 }
 
 /** An event or a call for the outbox, written in the same commit as the line that it belongs to. */

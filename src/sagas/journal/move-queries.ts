@@ -5,6 +5,7 @@ import { failingStep, type SagaState } from "../../core/saga/state.ts";
 import { bigint, flag, int, text } from "../../storage/column.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { fields } from "../../storage/fields.ts";
+import { kindOfLanes } from "../../storage/limits/lane.ts";
 import { empty, literals, raw, sql, type Sql } from "../../storage/sql.ts";
 import type { Checkpoint } from "./journal.ts";
 import { awaitsText } from "./signal-queries.ts";
@@ -36,7 +37,8 @@ const PROGRESS_MOVE = fields<Checkpoint>({
  * Moves the rows of sagas. A saga that no worker may claim has no owner and no gate. With `written`, the update moves only
  * rows whose line is there. Without it, a writer that has lost the saga fails at the insert of its line right after. A row moves
  * only to a later version: a repeat after a lost answer must not undo what an operator did meanwhile. Each row is found by its id:
- * the empty text keeps planners from reading the index of all due sagas instead.
+ * the empty text keeps planners from reading the index of all due sagas instead. A saga that turns back leaves the lane of its
+ * limits: compensation is never held back.
  */
 export function moveSagas(dialect: Dialect, moves: readonly Checkpoint[], written: boolean): Sql {
   const isWritten = sql`and exists (
@@ -46,9 +48,13 @@ export function moveSagas(dialect: Dialect, moves: readonly Checkpoint[], writte
   const gate = sql`case when ${closed} then null when r.release_ms is null then c.next_attempt_at
     when c.signals > r.seen then ${dialect.now()} else ${dialect.plusMs(dialect.now(), raw("r.release_ms"))} end`;
   const isProgress = moves.some(({ move }) => move?.progress !== undefined);
+  const isTurn = moves.some(({ move }) => move?.to === TURNED);
+  const lane = isTurn
+    ? sql`kind = case when r.to_status = ${literals([TURNED])} then ${kindOfLanes(dialect, raw("c.kind"))} else c.kind end,`
+    : empty;
   const progress = isProgress ? sql`progress = nullif(coalesce(r.progress, c.progress), ''),` : empty;
   return sql`update ${dialect.table("saga_executions")} as c
-    set ${progress} status = r.to_status, version = r.version, next_attempt_at = ${gate}, awaits = r.awaits,
+    set ${progress} ${lane} status = r.to_status, version = r.version, next_attempt_at = ${gate}, awaits = r.awaits,
       owner = case when ${closed} or r.release_ms is not null then null else c.owner end,
       error = coalesce(r.error, c.error), error_label = r.error_label,
       failing_at = case when r.failing = 1 then coalesce(c.failing_at, ${dialect.now()}) end,
@@ -57,6 +63,8 @@ export function moveSagas(dialect: Dialect, moves: readonly Checkpoint[], writte
     where c.id = r.id and c.token = r.token and c.status || '' = r.from_status and c.version < r.version
       ${written ? isWritten : empty}`;
 }
+
+const TURNED: SagaStatus = "COMPENSATING";
 
 /** A move by someone who is not the saga's worker and holds the lock on its row. */
 export interface OutsideMove {
@@ -74,8 +82,10 @@ export function moveFor(dialect: Dialect, { id, version, from, state, running }:
   const closed = !CLAIMABLE.includes(to);
   const owner = running ? sql`owner` : sql`null`;
   const gate = closed ? sql`null` : running ? sql`next_attempt_at` : dialect.now();
+  const isFree = to === TURNED || state.cancel;
+  const lane = isFree ? sql`kind = ${kindOfLanes(dialect, raw("kind"))},` : empty;
   return sql`update ${dialect.table("saga_executions")}
-    set status = ${to}, version = ${version}, owner = ${owner}, next_attempt_at = ${gate},
+    set ${lane} status = ${to}, version = ${version}, owner = ${owner}, next_attempt_at = ${gate},
       recovery_attempts = case when ${running ? 1 : 0} = 1 then recovery_attempts else 0 end,
       progress = ${sagaMachine.isTerminal(to) ? raw("null") : raw("progress")},
       failing_at = ${failingStep(state) ? raw("failing_at") : raw("null")},

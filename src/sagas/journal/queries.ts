@@ -1,10 +1,13 @@
 /** The statements on sagas that are not hot: claims, reads, renewals. The hot ones are in flush.ts. */
 import { BEGUN, CLAIMABLE, RECORDED, STALLED, sagaMachine } from "../../core/saga/machine.ts";
-import { encodePlan, UNRECORDED_PLAN } from "../../core/saga/plan.ts";
+import { encodePlan, UNRECORDED_PLAN, type Plan } from "../../core/saga/plan.ts";
+import type { Grant } from "../../core/start/grants.ts";
 import { claimStatement, renewStatement, type Claimable, type TakenAlong } from "../../storage/claim.ts";
 import { int, text } from "../../storage/column.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { fields } from "../../storage/fields.ts";
+import { laneWithoutRate } from "../../storage/limits/lane.ts";
+import type { LimitedTable } from "../../storage/limits/queries.ts";
 import { empty, literals, raw, sql, type Sql } from "../../storage/sql.ts";
 import type { KnownKind, RenewedClaim } from "./journal.ts";
 import { kindOf } from "../kinds/kind-of.ts";
@@ -25,6 +28,17 @@ export function executionColumns(dialect: Dialect, alias?: string): Sql {
   return sql`${EXECUTION.columns(dialect, alias)}, ${dialect.epochMs(dialect.now())} as now_at`;
 }
 
+/** Sagas with limits by key. What runs is counted by the leases of sagas, turned back or not. */
+export const LIMITED_SAGAS: LimitedTable = {
+  queue: "sagas",
+  claimable: SAGAS,
+  lane: "kind",
+  order: (alias) => raw(`${alias}.kind, ${alias}.recovery_attempts`),
+  isOpen: (alias) => sql`${raw(alias)}.status in (${literals(CLAIMABLE)})`,
+  isHeld: (alias) => raw(`${alias}.owner is not null`),
+  where: raw("due.excluded_at is null"),
+};
+
 /** A claim of a saga whose owner did not give it back is a recovery, and is counted as one. */
 export function claimSagas(
   dialect: Dialect,
@@ -34,8 +48,10 @@ export function claimSagas(
   owner: string,
   leaseMs: number,
   except: readonly string[] = [],
+  grants: readonly Grant[] = [],
 ): Sql {
-  const lanes = { column: raw("due.kind"), names: kinds };
+  const column = raw("due.kind");
+  const lanes = { column, names: kinds };
   const classes = SAGAS.classes.map((rowClass) => ({ ...rowClass, lanes }));
   return claimStatement(
     dialect,
@@ -44,8 +60,9 @@ export function claimSagas(
       limit,
       leaseMs,
       except,
-      where: raw("due.excluded_at is null"),
-      set: sql`status = case when c.status = ${literals([RECORDED])} then ${literals([BEGUN])} else c.status end,
+      granted: { column, grants },
+      where: LIMITED_SAGAS.where,
+      set: sql`${grants.length === 0 ? empty : sql`kind = ${laneWithoutRate(dialect, raw("c.kind"))},`} status = case when c.status = ${literals([RECORDED])} then ${literals([BEGUN])} else c.status end,
       recovery_attempts = c.recovery_attempts + case when c.owner is null then 0 else 1 end,
       owner = ${owner}, updated_at = ${dialect.now()}`,
       returning: sql`${executionColumns(dialect)}, kind`,
@@ -57,7 +74,7 @@ export function claimSagas(
 export function recordPlans(dialect: Dialect, sagas: readonly PlannedSaga[]): Sql {
   const deadline = dialect.plusMs(raw("coalesce(c.run_at, c.created_at)"), raw("r.deadline_ms"));
   return sql`update ${dialect.table("saga_executions")} as c
-    set plan = r.plan, kind = r.kind, deadline_at = coalesce(c.deadline_at, case when r.deadline_ms is null then null else ${deadline} end)
+    set plan = r.plan, kind = r.kind || substr(c.kind, length(r.before) + 1), deadline_at = coalesce(c.deadline_at, case when r.deadline_ms is null then null else ${deadline} end)
     from ${dialect.rows(PLANNED, sagas)} where c.id = r.id and c.plan = ${UNRECORDED_PLAN}`;
 }
 
@@ -65,10 +82,14 @@ interface PlannedSaga extends Pick<KnownKind, "name" | "version" | "plan" | "dea
   readonly id: string;
 }
 
+const UNKNOWN_STEPS: Plan = [];
+
+/** What the kind says besides, of the saga's limits, stays. */
 const PLANNED = fields<PlannedSaga>({
   id: text(({ id }) => id),
   plan: text(({ plan }) => encodePlan(plan)),
   kind: text(({ name, version, plan }) => kindOf(name, version, plan)),
+  before: text(({ name, version }) => kindOf(name, version, UNKNOWN_STEPS)),
   deadline_ms: text(({ deadlineMs }) => (deadlineMs === undefined ? undefined : String(deadlineMs))),
 });
 

@@ -5,6 +5,7 @@ import { decodePlan, type Plan } from "../../core/saga/plan.ts";
 import { evolve } from "../../core/saga/evolve.ts";
 import { initial, reversalOf, type SagaState } from "../../core/saga/state.ts";
 import type { Attributes } from "../../core/start/attributes.ts";
+import type { Limits } from "../../core/start/limits.ts";
 import { claimCount, laterClaim } from "../../core/claim-token.ts";
 import { AmendsError } from "../../core/errors.ts";
 import type { SagaStatus } from "../../core/saga/machine.ts";
@@ -36,6 +37,7 @@ interface ExecutionRow {
   readonly parentId: string | undefined;
   readonly parentStep: string | undefined;
   readonly reverses: string | undefined;
+  readonly limits: Limits | undefined;
 }
 
 /** Instants are milliseconds since the epoch. */
@@ -62,6 +64,7 @@ export const EXECUTION: Table<ExecutionRow> = table("saga_executions", {
   parentId: optional(text("parent_id")),
   parentStep: optional(text("parent_step")),
   reverses: optional(text("reverses")),
+  limits: optional(json<Limits>("limits")),
 });
 
 /** With the time of the database when it was read. */
@@ -140,6 +143,7 @@ export function toRecord(given: Row, entries: readonly LogEntry[]): SagaRecord {
     recoveryAttempts: row.recoveryAttempts,
     priority: row.priority,
     attributes: row.attributes,
+    limits: row.limits,
     epoch: 0,
     nowMs: row.nowAt,
     createdAtMs: row.createdAt,

@@ -3,18 +3,31 @@
  * worker reports each minute which kinds it can run.
  */
 import { CLAIMABLE } from "../../core/saga/machine.ts";
-import { int, optional, text } from "../../storage/column.ts";
+import { flag, int, optional, text } from "../../storage/column.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { fields } from "../../storage/fields.ts";
 import { lanesInUse } from "../../storage/lanes.ts";
+import { behindKind, kindOfLanes } from "../../storage/limits/lane.ts";
 import type { Selection } from "../../storage/read/selection.ts";
 import { literals, raw, sql, type Sql } from "../../storage/sql.ts";
 import { projection, type Projection } from "../../storage/table.ts";
 
-/** The kinds of open sagas, as `lanes(lane)`. */
+/** The lanes of open sagas, as `lanes(lane)`: those of kinds, and those of limits by key. */
 export function openLanes(dialect: Dialect): Sql {
   const isOpen = sql`x.status in (${literals(CLAIMABLE)})`;
   return lanesInUse({ table: dialect.table("saga_executions"), column: "kind", where: isOpen });
+}
+
+/** The same with the first lane of each kind only: those of its limits by key follow that lane. */
+export function openKinds(dialect: Dialect): Sql {
+  const isOpen = sql`x.status in (${literals(CLAIMABLE)})`;
+  const next = (lane: Sql): Sql => behindKind(kindOfLanes(dialect, lane));
+  return lanesInUse({ table: dialect.table("saga_executions"), column: "kind", where: isOpen, next });
+}
+
+/** The kind of `lanes.lane`. */
+export function kindOfLane(dialect: Dialect): Sql {
+  return kindOfLanes(dialect, raw("lanes.lane"));
 }
 
 /** A kind of open sagas. All sagas of a kind have the same plan. */
@@ -23,6 +36,8 @@ export interface OpenLane {
   readonly name: string;
   readonly version: number;
   readonly plan: string;
+  /** Some of them have limits by key. */
+  readonly isLimited: boolean;
 }
 
 export const OPEN_LANE: Projection<OpenLane> = projection({
@@ -30,6 +45,7 @@ export const OPEN_LANE: Projection<OpenLane> = projection({
   name: text("name"),
   version: int("definition"),
   plan: text("plan"),
+  isLimited: flag("limited"),
 });
 
 /** One saga of the kind `lanes.lane`: the first by the index. */
@@ -39,8 +55,11 @@ function firstOf(dialect: Dialect, column: string): Sql {
 }
 
 export function selectOpenLanes(dialect: Dialect): Sql {
-  return sql`with recursive ${openLanes(dialect)}
-    select lanes.lane, ${firstOf(dialect, "name")} as name, ${firstOf(dialect, "definition")} as definition,
+  const kind = kindOfLane(dialect);
+  const limited = sql`exists (select 1 from ${dialect.table("saga_executions")} as o
+    where o.status in (${literals(CLAIMABLE)}) and o.kind > ${kind} and o.kind < ${behindKind(kind)})`;
+  return sql`with recursive ${openKinds(dialect)}
+    select ${kind} as lane, case when ${limited} then 1 else 0 end as limited, ${firstOf(dialect, "name")} as name, ${firstOf(dialect, "definition")} as definition,
       ${firstOf(dialect, "plan")} as plan
     from lanes where lanes.lane is not null`;
 }
@@ -83,15 +102,16 @@ const COUNT_MAX = 1_000;
 /** Kinds of open sagas that no worker has been able to run for a time. Rows of the storage contract have no definition. */
 export function unservedRows(dialect: Dialect): Selection {
   const kinds = dialect.table("saga_kinds");
+  const kind = kindOfLane(dialect);
   const counted = sql`(select count(*) from (select 1 from ${dialect.table("saga_executions")} as o
-    where o.status in (${literals(CLAIMABLE)}) and o.kind = lanes.lane limit ${raw(String(COUNT_MAX))}) as listed)`;
+    where o.status in (${literals(CLAIMABLE)}) and o.kind >= ${kind} and o.kind < ${behindKind(kind)} limit ${raw(String(COUNT_MAX))}) as listed)`;
   // `$` is the character after `#`.
   const known = sql`(select g.plan from ${kinds} as g where g.kind >= k.name || '@' || cast(k.definition as text) || '#'
     and g.kind < k.name || '@' || cast(k.definition as text) || '$' and ${dialect.plusMs(raw("g.seen_at"), UNSERVED_MS)} > ${dialect.now()} order by g.seen_at desc limit 1)`;
   return {
-    from: sql`(with recursive ${openLanes(dialect)} select lanes.lane, ${firstOf(dialect, "name")} as name,
+    from: sql`(with recursive ${openKinds(dialect)} select ${kind} as lane, ${firstOf(dialect, "name")} as name,
         ${firstOf(dialect, "definition")} as definition, ${firstOf(dialect, "plan")} as plan, ${counted} as sagas,
-        coalesce((select g.seen_at from ${kinds} as g where g.kind = lanes.lane), ${firstOf(dialect, "created_at")}) as since
+        coalesce((select g.seen_at from ${kinds} as g where g.kind = ${kind}), ${firstOf(dialect, "created_at")}) as since
       from lanes where lanes.lane is not null) as k`,
     where: sql`k.definition > 0 and ${dialect.plusMs(raw("k.since"), UNSERVED_MS)} <= ${dialect.now()}`,
     at: raw("k.since"),
@@ -100,14 +120,17 @@ export function unservedRows(dialect: Dialect): Selection {
   };
 }
 
-export interface UnservedRow extends OpenLane {
+export interface UnservedRow extends Omit<OpenLane, "isLimited"> {
   readonly sagas: number;
   /** The plan of a worker that has the same name and version. */
   readonly knownPlan: string | undefined;
 }
 
 export const UNSERVED: Projection<UnservedRow> = projection({
-  ...OPEN_LANE.shape,
+  lane: text("lane"),
+  name: text("name"),
+  version: int("definition"),
+  plan: text("plan"),
   sagas: int("sagas"),
   knownPlan: optional(text("known_plan")),
 });

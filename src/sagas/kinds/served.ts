@@ -7,6 +7,7 @@ import type { Database } from "../../storage/database.ts";
 import type { KnownKind } from "../journal/journal.ts";
 import { OPEN_LANE, reportServed, selectOpenLanes, type OpenLane, type ServedKind } from "./queries.ts";
 import type { DutyLook } from "../../runtime/duty.ts";
+import { kindOfLane } from "../../storage/limits/lane.ts";
 import { kindOf } from "./kind-of.ts";
 import { untilByKind } from "./look-queries.ts";
 
@@ -30,6 +31,13 @@ export class ServedKinds {
   constructor(db: Database, persist: <T>(work: () => Promise<T>) => Promise<T>) {
     this.#db = db;
     this.#persist = persist;
+  }
+
+  /** Which of these kinds have open sagas with limits by key. */
+  limitedOf(served: readonly ServedKind[]): ReadonlySet<string> {
+    const kinds = new Set(served.map(({ kind }) => kind));
+    const limited = this.#open.filter(({ lane, isLimited }) => isLimited && kinds.has(lane));
+    return new Set(limited.map(({ lane }) => lane));
   }
 
   get isOld(): boolean {
@@ -59,13 +67,19 @@ export class ServedKinds {
    */
   #looked(value: unknown, kinds: readonly KnownKind[]): number | undefined {
     const untilMs = Object.entries(untilOf(value));
-    const served = new Set(this.served(kinds).map(({ kind }) => kind));
-    if (untilMs.some(([lane]) => !served.has(lane) && !this.#read.has(lane))) {
+    const all = this.served(kinds);
+    const served = new Set(all.map(({ kind }) => kind));
+    const limited = this.limitedOf(all);
+    const isKnown = (lane: string): boolean => {
+      const kind = kindOfLane(lane);
+      return served.has(kind) ? lane === kind || limited.has(kind) : this.#read.has(kind);
+    };
+    if (untilMs.some(([lane]) => !isKnown(lane))) {
       this.#readAtMs = -Infinity;
       return 0;
     }
     this.#readAtMs = this.#db.clock.monotonicMs();
-    const ours = untilMs.filter(([lane]) => served.has(lane)).flatMap(([, ms]) => ms ?? []);
+    const ours = untilMs.filter(([lane]) => served.has(kindOfLane(lane))).flatMap(([, ms]) => ms ?? []);
     return ours.length > 0 ? Math.min(...ours) : undefined;
   }
 

@@ -7,7 +7,7 @@ import { fields } from "../../storage/fields.ts";
 import { joinFirst } from "../../storage/first-rows.ts";
 import { nextDueIn } from "../../storage/read/next-due.ts";
 import { join, literals, raw, sql, type Sql } from "../../storage/sql.ts";
-import { openLanes } from "../kinds/queries.ts";
+import { kindOfLane, openKinds } from "../kinds/queries.ts";
 import { someOpen } from "./list-queries.ts";
 import { inState } from "./walk-queries.ts";
 
@@ -82,7 +82,8 @@ export function listDurations(dialect: Dialect, fromMs: number, limit: number): 
 
 /**
  * The due sagas of each kind and the oldest of them: those that never lost a worker, and the others. The index of due sagas
- * begins with the kind and the number of recoveries.
+ * begins with the kind and the number of recoveries. Those that limits by key may hold back are not among them: they do not wait
+ * for a worker.
  */
 export function selectDue(dialect: Dialect, max: number): Sql {
   const place = raw(byPriority(dialect, "c."));
@@ -90,7 +91,7 @@ export function selectDue(dialect: Dialect, max: number): Sql {
     recoveries: Sql,
   ): Sql => sql`(select ${dialect.epochMs(raw("coalesce(c.next_attempt_at, c.created_at)"))} as since
     from ${dialect.table("saga_executions")} as c
-    where c.status in (${literals(CLAIMABLE)}) and c.kind = lanes.lane and c.recovery_attempts ${recoveries}
+    where c.status in (${literals(CLAIMABLE)}) and c.kind = ${kindOfLane(dialect)} and c.recovery_attempts ${recoveries}
       and ${place} <= ${placeOf(dialect, dialect.now())} and ${gate(dialect, raw("c.next_attempt_at"))} <= ${dialect.now()}
     order by c.recovery_attempts, ${place}, c.id limit ${max + 1}) as counted`;
   const each = [raw("= 0"), raw("> 0")].map(
@@ -98,7 +99,7 @@ export function selectDue(dialect: Dialect, max: number): Sql {
       (select count(*) from ${due(recoveries)}) as due, ${dialect.epochMs(dialect.now())} as now_at
       from lanes where lanes.lane is not null`,
   );
-  return sql`with recursive ${openLanes(dialect)} ${join(each, " union all ")}`;
+  return sql`with recursive ${openKinds(dialect)} ${join(each, " union all ")}`;
 }
 
 /** When the next saga becomes due: a wait ends, or the lease of a worker. */

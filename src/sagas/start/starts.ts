@@ -10,6 +10,7 @@ import { refuseUnknown } from "../../core/options.ts";
 import { openingLines } from "../../core/saga/steps/group.ts";
 import { CONTROLS, readControls, type GivenControls } from "../../core/start/controls.ts";
 import { opensInMs } from "../../core/start/gate.ts";
+import { limitsOf } from "../../core/start/limits.ts";
 import { COMMIT_SOON_MS } from "../../runtime/duty.ts";
 import type { LeasePool, Reservation } from "../../runtime/lease-pool.ts";
 import type { Database, Session, SyncSession } from "../../storage/database.ts";
@@ -90,7 +91,8 @@ export class Starts {
     // Whether and when the caller's own transaction commits is not known here: such a saga is claimed afterwards.
     // So is a saga of which this process knows nothing but a reference, and one that is due later.
     const isKnown = saga.plan.length > 0 && registry.get(saga.name, saga.definition) !== undefined;
-    const isOwn = session === undefined && isKnown && saga.gate === undefined;
+    // A saga with limits by key is recorded first: only a claim gives places.
+    const isOwn = session === undefined && isKnown && saga.gate === undefined && !saga.limits;
     const slot = isOwn ? (pool.reserve(1) ?? (await pool.reserveAfterClaim(1))) : undefined;
     if (slot) {
       saga.owner = this.#tools.owner;
@@ -186,7 +188,10 @@ export class Starts {
     const { gate, priority, attributes } = readControls(request, definition.settings.attributes, where);
     if (priority > 0) this.#refuseStorage("keep priorities");
     if (attributes) this.#refuseStorage("find sagas by attributes");
+    const { limits: rules } = definition.settings;
+    if (rules) this.#refuseStorage("hold sagas back by limits");
     return {
+      limits: limitsOf(rules, () => JSON.parse(input) as unknown, `Saga ${definition.name}`),
       gate,
       priority,
       attributes,

@@ -5,6 +5,7 @@ import { archive } from "./0001-initial/archive.ts";
 import { audit } from "./0001-initial/audit.ts";
 import { erasure } from "./0001-initial/erasure.ts";
 import { events } from "./0001-initial/events.ts";
+import { limits } from "./0001-initial/limits.ts";
 import { outbox } from "./0001-initial/outbox.ts";
 import { refusedWrites } from "./0001-initial/refused-writes.ts";
 import { sagas } from "./0001-initial/sagas.ts";
@@ -27,6 +28,7 @@ export function initial(dialect: Dialect): string[] {
     ...webhooks(ddl),
     ...refusedWrites(ddl),
     ...workers(ddl),
+    ...limits(ddl),
   ];
 }
 

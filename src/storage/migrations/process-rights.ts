@@ -10,6 +10,12 @@ const APPEND: Rights = { select: true, insert: true };
 const CHANGE: Rights = { select: true, insert: true, update: true };
 const REPLACE: Rights = { select: true, insert: true, delete: true };
 
+/** Claims of work with limits by key. Locking the turn needs the right to update it. */
+const LIMITS: Grants = {
+  limit_turns: { select: true, update: true },
+  limit_starts: { select: true, insert: true, update: true, delete: true },
+};
+
 /** For a worker that runs sagas. */
 export const SAGA_RIGHTS: Role = {
   name: "sagas",
@@ -25,6 +31,7 @@ export const SAGA_RIGHTS: Role = {
     saga_interests: REPLACE,
     outbox: APPEND,
     refused_writes: CHANGE,
+    ...LIMITS,
   },
 };
 
@@ -46,7 +53,7 @@ export const EVENT_RIGHTS: Role = {
 /** For a worker that makes calls. */
 export const CALL_RIGHTS: Role = {
   name: "calls",
-  grants: { migrations: READ, outbox: CHANGE, refused_writes: CHANGE },
+  grants: { migrations: READ, outbox: CHANGE, refused_writes: CHANGE, ...LIMITS },
 };
 
 /** For a worker that erases. */
@@ -76,6 +83,7 @@ const LISTED: readonly string[] = [
   "audit_events",
   "audit_head",
   "operator_actions",
+  "limit_starts",
   "workers",
   "refused_writes",
   "webhook_events",

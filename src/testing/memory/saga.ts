@@ -12,7 +12,7 @@ import type { Arrival } from "../../core/saga/steps/wait.ts";
 import type { AnySaga } from "../../sagas/define/definition.ts";
 import { throughSchema } from "../../sagas/define/input.ts";
 import type { Lines } from "../../sagas/driver/saga-host.ts";
-import { claimLines } from "../../sagas/journal/database-journal.ts";
+import { claimLines } from "../../sagas/journal/claim/take-over.ts";
 import {
   OPERATOR_TOKEN,
   type Emission,

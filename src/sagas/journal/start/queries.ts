@@ -4,6 +4,7 @@ import { encodePlan, UNRECORDED_PLAN } from "../../../core/saga/plan.ts";
 import { bigint, flag, int, text } from "../../../storage/column.ts";
 import type { Dialect } from "../../../storage/database.ts";
 import { fields } from "../../../storage/fields.ts";
+import { laneOf } from "../../../storage/limits/lane.ts";
 import { empty, literals, raw, sql, type Sql } from "../../../storage/sql.ts";
 import { projection, type Projection } from "../../../storage/table.ts";
 import type { NewSaga } from "../journal.ts";
@@ -16,7 +17,9 @@ const START = fields<NewSaga>({
   definition: int(({ definition }) => definition, { shared: true }),
   context: text(({ input }) => contextOf(input)),
   plan: text(({ plan }) => (plan.length === 0 ? UNRECORDED_PLAN : encodePlan(plan)), { shared: true }),
-  kind: text(({ name, definition, plan }) => kindOf(name, definition, plan), { shared: true }),
+  kind: text(({ name, definition, plan, limits }) => laneOf(kindOf(name, definition, plan), limits), {
+    shared: true,
+  }),
   owner: text(({ owner }) => owner, { shared: true }),
   token: bigint(({ token }) => token),
   closed_ms: text((saga) => String(closedMs(saga)), { shared: true }),
@@ -31,6 +34,13 @@ const START = fields<NewSaga>({
   }),
   parent_id: text(({ parent }) => parent?.id, { default: null }),
   parent_step: text(({ parent }) => parent?.step, { default: null }),
+});
+
+/** Starts of which some have limits by key. */
+const LIMITED_START = fields<NewSaga>({
+  ...START.shape,
+  limits: text(({ limits }) => limits && JSON.stringify(limits)),
+  concurrency_key: text(({ limits }) => limits?.concurrency?.key),
 });
 
 /** How long its gate is closed: for the lease of its owner, or for its delay. */
@@ -50,11 +60,15 @@ export function insertSagas(dialect: Dialect, starts: readonly NewSaga[], isOpti
     else ${later}(${now}, ${dialect.instantOf(raw("r.run_at_ms"))}) end`;
   const runAt = sql`case when r.is_gated = 1 then ${gate} end`;
   const deadline = sql`case when r.deadline_ms is null then null else ${dialect.plusMs(sql`coalesce(${runAt}, ${now})`, raw("r.deadline_ms"))} end`;
+  const isLimited = starts.some(({ limits }) => limits);
+  const more = isLimited
+    ? { columns: raw(", limits, concurrency_key"), values: raw(", r.limits, r.concurrency_key") }
+    : undefined;
   return sql`insert into ${dialect.table("saga_executions")}
-      (id, name, definition, status, context, plan, kind, begun, token, owner, priority, attributes, next_attempt_at, run_at, last_attempt_at, deadline_at, created_at, updated_at, parent_id, parent_step)
+      (id, name, definition, status, context, plan, kind, begun, token, owner, priority, attributes, next_attempt_at, run_at, last_attempt_at, deadline_at, created_at, updated_at, parent_id, parent_step${more?.columns ?? empty})
     select r.id, r.name, r.definition, case when ${isOwned} then ${literals([BEGUN])} else ${literals([RECORDED])} end, r.context, r.plan, r.kind,
-      ${isOwned}, r.token, r.owner, r.priority, r.attributes, ${gate}, ${runAt}, ${now}, ${deadline}, ${now}, ${now}, r.parent_id, r.parent_step
-    from ${dialect.rows(START, starts)} ${isOptimistic ? empty : raw("where true on conflict (id) do nothing returning id")}`;
+      ${isOwned}, r.token, r.owner, r.priority, r.attributes, ${gate}, ${runAt}, ${now}, ${deadline}, ${now}, ${now}, r.parent_id, r.parent_step${more?.values ?? empty}
+    from ${dialect.rows(isLimited ? LIMITED_START : START, starts)} ${isOptimistic ? empty : raw("where true on conflict (id) do nothing returning id")}`;
 }
 
 /** A saga that was created. */

@@ -10,6 +10,9 @@
  *
  * `progress` is what the calls under way have reported of how far they have come. Renewals of the lease write it.
  *
+ * A saga with limits by key has them in `limits`, and its `kind` names them too: it waits in a lane of its own. What runs of a
+ * concurrency key is counted along an index that holds only such sagas.
+ *
  * A child saga has its parent's id and the parent's step; its end is sent to the parent as a signal. A saga that takes back a
  * completed one names it in `reverses`, and has a copy of its log.
  */
@@ -66,6 +69,8 @@ function executions(ddl: Ddl): string[] {
       parent_id ${id},
       parent_step text,
       reverses ${id},
+      limits text,
+      concurrency_key ${id},
       created_at ${instant} not null,
       updated_at ${instant} not null
     ${end("changing", "keyed")}`,
@@ -76,6 +81,10 @@ function executions(ddl: Ddl): string[] {
     index(
       "saga_executions_stalled",
       `${name} (updated_at, id) where ${isState("status", sagaMachine, "STALLED")}`,
+    ),
+    index(
+      "saga_executions_running",
+      `${name} (name, concurrency_key, next_attempt_at) where concurrency_key is not null and owner is not null`,
     ),
     index("saga_executions_failing", `${name} (failing_at, id) where failing_at is not null`),
     index("saga_executions_excluded", `${name} (excluded_at, id) where excluded_at is not null`),
