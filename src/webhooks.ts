@@ -7,6 +7,7 @@ export {
 } from "./webhooks/webhooks.ts";
 export { type DisabledSignal, type WebhooksOptions } from "./webhooks/settings.ts";
 export { type Published, type WebhookEvent } from "./webhooks/publish/publisher.ts";
+export { type WebhookOfEvent, type WebhookType } from "./webhooks/typed-events.ts";
 export { type PublishOptions } from "./runtime/part.ts";
 export { type Attempt, type Delivery, type DeliveryFilter } from "./webhooks/delivery-queries.ts";
 export { type Span } from "./webhooks/operators.ts";

@@ -20,6 +20,7 @@ import { makeEngine, type EventsOptions, type SagaPort } from "./set-up.ts";
 import type { AnySaga } from "../sagas/define/definition.ts";
 import type { Duty } from "../runtime/duty.ts";
 import type { PartContext, PublishOptions } from "../runtime/part.ts";
+import type { Consumer } from "./define/consumer.ts";
 import type { EventValue } from "./define/event.ts";
 import { fanOut } from "./run/fanout.ts";
 import {
@@ -50,8 +51,9 @@ export class EventFlow<Tx = unknown> {
     context: PartContext<Tx>,
     given: readonly EventDefinition[] | EventsOptions<Tx>,
     sagas: SagaPort,
+    consumers: readonly Consumer[] = [],
   ) {
-    const { engine, reaper } = makeEngine(context, given, sagas);
+    const { engine, reaper } = makeEngine(context, given, sagas, consumers);
     this.#engine = engine;
     this.#reaper = reaper;
     this.#db = context.database;

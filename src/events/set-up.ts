@@ -6,6 +6,7 @@ import type { Duty } from "../runtime/duty.ts";
 import type { PartContext } from "../runtime/part.ts";
 import { EventEngine, type EventEngineOptions } from "./run/engine.ts";
 import { reaper } from "./run/reaper.ts";
+import type { Consumer } from "./define/consumer.ts";
 import { SagaRegistry, type EventDefinition } from "./define/registry.ts";
 import type { SagaStore } from "./store/saga-store.ts";
 
@@ -35,6 +36,7 @@ export function makeEngine(
   context: PartContext,
   given: readonly EventDefinition[] | EventsOptions,
   sagas: SagaPort,
+  consumers: readonly Consumer[],
 ): EventParts {
   const { define, store } = readOptions(given);
   const { database, clock, closing, graceMs, leaseMs, errorCodes, keepMessages, tracer } = context;
@@ -42,7 +44,7 @@ export function makeEngine(
   const warn: PartContext["warn"] = (fields, message) => context.warn(fields, message);
   const engine = new EventEngine({
     db: database,
-    registry: new SagaRegistry(define, database, sagas.known),
+    registry: new SagaRegistry(define, database, sagas.known, consumers),
     sagaStore: store,
     leaseMs,
     errorCodes,

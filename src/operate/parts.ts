@@ -41,12 +41,15 @@ export function buildParts<Tx, Category extends string>(
   sagas: SagaTools,
 ): Parts<Tx, Category> {
   const { calls, webhooks, erasure, retention } = options;
-  // A saga that waits for an event needs events delivered, whether or not this process has handlers.
-  const events = options.events ?? (sagas.known.some(waitsForEvent) ? [] : undefined);
+  const made = webhooks && new Webhooks(context, webhooks);
+  const consumers = made?.consumers() ?? [];
+  // What waits for an event, or makes a webhook of it, needs events delivered, whether or not this process has handlers.
+  const needsEvents = consumers.length > 0 || sagas.known.some(waitsForEvent);
+  const events = options.events ?? (needsEvents ? [] : undefined);
   return {
-    events: events && new EventFlow(context, events, sagas),
+    events: events && new EventFlow(context, events, sagas, consumers),
     calls: calls && new Calls(context, calls),
-    webhooks: webhooks && new Webhooks(context, webhooks),
+    webhooks: made,
     erasure: erasure && new Erasure(context, erasure),
     retention: retention && new Retention(context, retention, (id) => sagas.inspect(id)),
     schedules: new Schedules(context, sagas.scheduled),

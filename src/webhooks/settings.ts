@@ -13,7 +13,9 @@ import { AmendsError } from "../core/errors.ts";
 import { BYTES_MAX } from "../core/json.ts";
 import { refuseUnknown } from "../core/options.ts";
 import type { SecretKey } from "./http/secret-box.ts";
+import type { AnyEvent } from "../events/define/event.ts";
 import type { Sender, SenderOptions } from "./http/send.ts";
+import type { WebhookOfEvent } from "./typed-events.ts";
 import { ATTEMPTS_MAX, checkCount, CONCURRENCY_MAX } from "./subscriptions/settings.ts";
 
 /** A subscription was disabled. It holds ids and labels only, so it may go to a chat or a pager. */
@@ -48,6 +50,11 @@ export interface WebhooksOptions {
   readonly disableAfter?: Duration;
   /** Which addresses may be called, and how. */
   readonly sending?: SenderOptions;
+  /**
+   * Typed events that become webhooks, each with its name as the type, or `{ event, type, attributes }`. Configure them in each
+   * process that publishes or handles these events. Default: none.
+   */
+  readonly events?: readonly (AnyEvent | WebhookOfEvent)[];
   /** Replaces the HTTP client, in tests. */
   readonly sender?: Sender;
   /** Called after a subscription was disabled durably. Its errors are ignored. */
@@ -67,6 +74,7 @@ const KNOWN = [
   "disableAfter",
   "sending",
   "sender",
+  "events",
   "onDisabled",
 ];
 

@@ -7,6 +7,8 @@ import { AmendsError } from "../core/errors.ts";
 import { recordedNote, type OperatorNote, type OptionalNote } from "../core/operator-note.ts";
 import { givenTransaction, refuseUnknown } from "../core/options.ts";
 import { ActionLog } from "../audit/action-log.ts";
+import type { Consumer } from "../events/define/consumer.ts";
+import type { TransactionKind } from "../sagas/define/transaction-kind.ts";
 import type { Database, Session } from "../storage/database.ts";
 import { joinNow } from "../storage/joins/at-once.ts";
 import { performNow } from "../storage/joins/work.ts";
@@ -19,6 +21,13 @@ import type { Attempt, Delivery, DeliveryFilter } from "./delivery-queries.ts";
 import type { Span } from "./operators.ts";
 import type { Published, WebhookEvent } from "./publish/publisher.ts";
 import type { StoredEvent } from "./publish/queries.ts";
+import {
+  catalogueOf,
+  readTypedEvents,
+  webhookConsumers,
+  type TypedEvent,
+  type WebhookType,
+} from "./typed-events.ts";
 import { prune, type Pruned } from "./retention.ts";
 import type { WebhooksOptions } from "./settings.ts";
 import type { Disabled } from "./subscriptions/administrator.ts";
@@ -62,11 +71,13 @@ export class Webhooks<Tx = unknown> {
   readonly #parts: WebhookParts;
   readonly #actions: ActionLog;
   readonly #onDisabled: WebhooksOptions["onDisabled"];
+  readonly #typedEvents: readonly TypedEvent[];
 
   constructor(context: PartContext<Tx>, options: WebhooksOptions = {}) {
     this.#host = context;
     this.#retryLimits = retryLimitsOf(context, "webhooks");
     this.#onDisabled = options.onDisabled;
+    this.#typedEvents = readTypedEvents(options.events);
     this.#actions = new ActionLog(context.database, () => context.newId());
     this.#parts = assemble(context, options, (disabled) =>
       disabled.forEach((one) => this.#tellDisabled(one)),
@@ -89,6 +100,18 @@ export class Webhooks<Tx = unknown> {
       return this.#write((session) => publisher.publish(session, named));
     }
     return publisher.publish(this.#host.database.join(tx), event);
+  }
+
+  /** The types of webhooks that this program makes of its typed events (`webhooks.events`), with their schemas. */
+  catalogue(): readonly WebhookType[] {
+    return catalogueOf(this.#typedEvents);
+  }
+
+  /** @internal What makes webhooks of typed events. */
+  consumers(): readonly Consumer[] {
+    const { client, dialect } = this.#host.database;
+    const kind: TransactionKind<Tx> = { dialect: dialect.name, ...(client !== undefined && { client }) };
+    return webhookConsumers(this.#typedEvents, kind, (event, tx) => this.publish(event, tx));
   }
 
   /** @internal `publish` in a synchronous transaction. */

@@ -3,7 +3,7 @@
  * once it is on its way a time, a correlation and a causation). The data that the constructor received is stored as
  * JSON; reading it upcasts it to the newest version and parses it with the schema.
  */
-import type { StandardSchemaV1 } from "@standard-schema/spec";
+import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
 import { AmendsError } from "../../core/errors.ts";
 import {
   isUuid,
@@ -65,8 +65,12 @@ export interface EventType<Name extends string = string, Input = never, Data = u
    * fits the schema.
    */
   read(payload: string | null, version: number): unknown;
+  /** Stored data in the form of this version: upcast if it is of an older one. It is not validated. */
+  upcast(payload: string | null, version: number): unknown;
   /** The names of the required fields, as far as the schema tells. */
   requires(): readonly string[];
+  /** The JSON Schema of the data that it takes; undefined if the schema's library cannot give one. */
+  jsonSchema(): Readonly<Record<string, unknown>> | undefined;
   /** Only for the compiler. */
   readonly types?: { readonly data: Data; readonly accepts: (data: Input) => void };
 }
@@ -135,20 +139,19 @@ export function event<const Name extends string, Input, Data>(
     const seal = { type: name, version, id: id ?? newId(), hasGivenId, payload, correlation };
     return valueOf(fields, seal, undefined, correlation, undefined);
   };
-  const read = (payload: string | null, stored: number): unknown => {
+  const current = (payload: string | null, stored: number): unknown => {
     const data = payload === null ? {} : (JSON.parse(payload) as unknown);
-    return parse(stored < version && upcast ? upcast(data, stored) : data);
+    return stored < version && upcast ? upcast(data, stored) : data;
   };
+  const read = (payload: string | null, stored: number): unknown => parse(current(payload, stored));
   const requires = (): readonly string[] => {
     const result = standard.validate({});
     if (result instanceof Promise || !result.issues) return [];
     return result.issues.flatMap(({ path }) => (path?.[0] === undefined ? [] : [segment(path[0])]));
   };
-  return Object.assign(make, { type: name, version, read, requires }) as unknown as EventType<
-    Name,
-    Input,
-    Data
-  >;
+  const jsonSchema = (): Readonly<Record<string, unknown>> | undefined => jsonSchemaOf(standard);
+  const members = { type: name, version, read, upcast: current, requires, jsonSchema };
+  return Object.assign(make, members) as unknown as EventType<Name, Input, Data>;
 }
 
 const ITS_OWN: { readonly id: string | undefined; readonly correlation: string | undefined } = {
@@ -188,6 +191,17 @@ function validate(name: string, standard: StandardSchemaV1["~standard"], data: u
     throw bad(name, `the field ${taken} belongs to the event itself: give this one another name`);
   }
   return value;
+}
+
+/** What Standard JSON Schema gives. A schema that has no JSON Schema, such as one with a function in it, makes it throw. */
+function jsonSchemaOf(
+  standard: Partial<StandardJSONSchemaV1.Props>,
+): Readonly<Record<string, unknown>> | undefined {
+  try {
+    return standard.jsonSchema?.input({ target: "draft-2020-12" });
+  } catch {
+    return undefined;
+  }
 }
 
 function segment(part: PropertyKey | { readonly key: PropertyKey }): string {

@@ -7,9 +7,10 @@ import { deliveryId } from "../../core/flow/sealed.ts";
 import type { FlowPlan } from "../../core/flow/state.ts";
 import type { AnySaga } from "../../sagas/define/definition.ts";
 import { mismatchOf, type TransactionOffer } from "../../sagas/define/transaction-kind.ts";
+import type { Consumer } from "./consumer.ts";
 import type { AnyEvent } from "./event.ts";
 import { isEventType } from "./handler.ts";
-import { isHandler, type Subscriber } from "./subscriber.ts";
+import { isHandler, WEBHOOK_PREFIX, type Subscriber } from "./subscriber.ts";
 import { waitHandler } from "./wait-handler.ts";
 import { SagaDef, type AnySagaDef } from "./saga-def.ts";
 import type { SagaStep } from "./saga-step.ts";
@@ -67,6 +68,7 @@ export class SagaRegistry {
     definitions: readonly EventDefinition[],
     offer?: TransactionOffer,
     waiting: readonly AnySaga[] = [],
+    internal: readonly Consumer[] = [],
   ) {
     if (!Array.isArray(definitions)) throw bad("`events` must be a list of handlers and event sagas.");
     const isSaga = (one: EventDefinition): one is AnySagaDef => one instanceof SagaDef;
@@ -75,6 +77,7 @@ export class SagaRegistry {
     const sagas = [...this.#sagas.values()];
     this.mapping = buildHandlerSagaMapping(sagas);
     for (const one of definitions as readonly EventDefinition[]) if (!isSaga(one)) this.#addHandler(one);
+    for (const one of internal) this.#addHandler(one);
     for (const saga of sagas) this.#addSaga(saga);
     for (const saga of sagas) this.#plans.set(saga.name, this.#planOf(saga));
     for (const saga of waiting) this.addWaits(saga);
@@ -192,6 +195,12 @@ export class SagaRegistry {
       if (acting) {
         throw new SagaContractViolation(
           `Saga ${saga.name}: ${compensation.type} undoes step ${name}, so handler ${acting.name}, which takes it, cannot be a step of a saga.`,
+        );
+      }
+      const webhook = receivers.find(({ name }) => name.startsWith(WEBHOOK_PREFIX));
+      if (webhook) {
+        throw new SagaContractViolation(
+          `Saga ${saga.name}: ${compensation.type} is the command that undoes step ${name}, so it cannot be a webhook as well: leave it out of webhooks.events.`,
         );
       }
       if (receivers.length > 1) {

@@ -3,6 +3,9 @@ import type { EventValue } from "./event.ts";
 import { checkNoAnswer, type Consumer } from "./consumer.ts";
 import { readAnswer, type AnswerCheck, type AnyHandler } from "./handler.ts";
 
+/** The names of the consumers that make webhooks of events begin with this. */
+export const WEBHOOK_PREFIX = "$webhook.";
+
 /** A handler or a consumer, whatever its events. */
 export type Subscriber = AnyHandler | Consumer;
 
