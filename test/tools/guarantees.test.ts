@@ -48,10 +48,12 @@ ${rows}
 after
 `;
 
-it("the specification has 164 rules, each with its own id", () => {
-  const all = readRules(readFileSync(path.join(root, "docs", "spec.md"), "utf8"));
-  expect(new Set(all.map(({ id }) => id)).size).toBe(164);
-  expect(all).toHaveLength(164);
+it("each rule of the specification is read, and has its own id", () => {
+  const text = readFileSync(path.join(root, "docs", "spec.md"), "utf8");
+  const all = readRules(text);
+  expect(all).toHaveLength(text.match(/^- [A-Z]-\d\d /gm)?.length ?? 0);
+  expect(all.length).toBeGreaterThan(160);
+  expect(new Set(all.map(({ id }) => id)).size).toBe(all.length);
 });
 
 it("only a passed test whose title begins with the id counts", () => {

@@ -197,7 +197,7 @@ export class SagaRegistry {
           `Saga ${saga.name}: ${compensation.type} undoes step ${name}, so handler ${acting.name}, which takes it, cannot be a step of a saga.`,
         );
       }
-      const webhook = receivers.find(({ name }) => name.startsWith(WEBHOOK_PREFIX));
+      const webhook = receivers.find((receiver) => receiver.name.startsWith(WEBHOOK_PREFIX));
       if (webhook) {
         throw new SagaContractViolation(
           `Saga ${saga.name}: ${compensation.type} is the command that undoes step ${name}, so it cannot be a webhook as well: leave it out of webhooks.events.`,
