@@ -20,6 +20,8 @@ const OURS: Readonly<Record<string, string>> = {
   audit_events: "id type hash",
   audit_head: "hash",
   dead_letters: "status error_code",
+  limit_starts: "queue name",
+  limit_turns: "queue",
   migrations: "name checksum",
   operator_actions: "id outcome action target_kind code",
   outbox:

@@ -11,7 +11,7 @@ import { onEachDialect } from "../harness/sandbox-pool.ts";
 
 interface Corruption {
   readonly what: string;
-  readonly scenario: "completed" | "declined" | "fallback";
+  readonly scenario: "completed" | "declined" | "fallback" | "end-failed";
   /** Statements that corrupt the tables, as `corruptionSql` takes them. */
   readonly statements?: readonly string[];
   /** Corrupts the recorded effects. */
@@ -106,6 +106,15 @@ const corruptions: readonly Corruption[] = [
       return [...effects.filter((effect) => effect !== end), end];
     },
     expected: /S-12: one:pack:undo: the undo began while its act was still running/,
+  },
+  {
+    what: "[S-46] an undo after what follows the end",
+    scenario: "end-failed",
+    alter: (effects) => {
+      const late = effects.filter(({ step, action }) => step === "reserve" && action === "compensate");
+      return [...effects.filter((effect) => !late.includes(effect)), ...late];
+    },
+    expected: /S-46: one:reserve:undo: the undo was called after what follows the end/,
   },
   {
     what: "[S-20] a fallback that acts although the step that it replaces was not undone",
