@@ -2,11 +2,11 @@
  * `amends dev`: worker and console with the user's files. A child process does the work, so that every restart loads
  * all modules again; this process only watches, restarts, and keeps the console's address the same.
  */
-import { fork, type ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { createServer, type AddressInfo } from "node:net";
 import { dirname, relative } from "node:path";
 import process from "node:process";
+import { launch, optionWords } from "../program/child.ts";
 import { command, flag, number, type Command, type Values } from "../program/command.ts";
 import { findConfig } from "../config/load-config.ts";
 import { Trouble } from "../program/failure.ts";
@@ -72,7 +72,7 @@ async function watched(options: Values<typeof OPTIONS>, output: Output, world: W
     );
   const token = world.env["AMENDS_TOKEN"] || randomBytes(24).toString("base64url");
   const port = options.port === 0 ? await freePort() : options.port;
-  const argv = ["dev", "--no-watch", ...forwarded({ ...options, port })];
+  const argv = ["dev", ...optionWords({ ...options, port, "no-watch": true })];
   let isStale = false;
   let wake: () => void = () => undefined;
   const watch = watchProject(dirname(file), (path) => {
@@ -84,9 +84,15 @@ async function watched(options: Values<typeof OPTIONS>, output: Output, world: W
   try {
     while (!world.stop.aborted) {
       isStale = false;
-      const child = launch(argv, { ...world.env, [TOKEN]: token }, world);
-      await Promise.race([child.gone, new Promise<void>((resolve) => (wake = resolve))]);
-      if (child.isPortTaken()) return 1;
+      let isPortTaken = false;
+      const child = launch({
+        argv,
+        env: { ...world.env, [TOKEN]: token },
+        cwd: world.cwd,
+        onMessage: (message) => (isPortTaken ||= message === PORT_TAKEN),
+      });
+      await Promise.race([child.ended, new Promise<void>((resolve) => (wake = resolve))]);
+      if (isPortTaken) return 1;
       if (!isStale && !world.stop.aborted) {
         output.say(paint("yellow", "Waiting for a change."));
         await new Promise<void>((resolve) => {
@@ -94,28 +100,12 @@ async function watched(options: Values<typeof OPTIONS>, output: Output, world: W
           if (isStale || world.stop.aborted) resolve();
         });
       }
-      await child.end();
+      await child.end(PATIENCE_MS);
     }
     return 0;
   } finally {
     watch.close();
   }
-}
-
-/** The options of this command are passed to the child. */
-function forwarded({
-  database,
-  config,
-  schema,
-  prefix,
-  port,
-  json,
-}: Values<typeof OPTIONS>): readonly string[] {
-  const given = { database, config, schema, prefix, port };
-  const words = Object.entries(given).flatMap(([name, value]) =>
-    value === undefined ? [] : [`--${name}=${value}`],
-  );
-  return json ? [...words, "--json"] : words;
 }
 
 /** The same one at every restart. */
@@ -125,35 +115,4 @@ async function freePort(): Promise<number> {
   const { port } = server.address() as AddressInfo;
   await new Promise<void>((resolve) => void server.close(() => resolve()));
   return port;
-}
-
-interface Child {
-  isPortTaken(): boolean;
-  readonly gone: Promise<void>;
-  end(): Promise<void>;
-}
-
-function launch(argv: readonly string[], env: World["env"], world: World): Child {
-  const script = process.argv[1] as string;
-  const child: ChildProcess = fork(script, argv, {
-    cwd: world.cwd,
-    env,
-    stdio: ["ignore", "inherit", "inherit", "ipc"],
-  });
-  let isPortTaken = false;
-  child.on("message", (message) => (isPortTaken ||= message === PORT_TAKEN));
-  const gone = new Promise<void>((resolve) => {
-    child.once("exit", () => resolve());
-    child.once("error", () => resolve());
-  });
-  return {
-    gone,
-    isPortTaken: () => isPortTaken,
-    end: async () => {
-      if (child.connected) child.send("stop", () => undefined);
-      const timer = setTimeout(() => child.kill("SIGKILL"), PATIENCE_MS);
-      await gone;
-      clearTimeout(timer);
-    },
-  };
 }

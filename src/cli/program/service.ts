@@ -31,6 +31,16 @@ export interface ServiceOptions {
   readonly leavesQuietly?: boolean;
   /** The viewer is the author of the sagas: errors are printed with their stacks. */
   readonly tellsThrows?: boolean;
+  /** Tells the process that watches this one, which then speaks to people about probes and the stop. */
+  readonly onMessage?: ((message: WorkerMessage) => void) | undefined;
+}
+
+/** What a worker tells the process that watches it: that it works, and where its probes are answered. */
+export type WorkerMessage = { readonly type: "working" } | HealthMessage;
+
+export interface HealthMessage {
+  readonly type: "health";
+  readonly url: string;
 }
 
 export interface ConsoleWishes {
@@ -56,20 +66,28 @@ export async function serve(
   let probes: ProbeServer | undefined;
   try {
     // Before the migrations: a process that migrates for long is alive, and not ready.
-    probes = options.health && (await answerProbes(local, options.health, output));
+    probes =
+      options.health &&
+      (await listening(
+        options.health,
+        (given) => listenForProbes(local.amends, given),
+        options.onMessage ?? announce(output),
+      ));
     if (mayMigrate) await migrate(local.database);
     else await checkSchema(local.database);
     server = wishes && (await openConsole(local, wishes, output, world));
     const worker = wanted && local.amends.worker({ ...local.config?.worker, ...wanted });
     await worker?.start();
-    if (worker)
+    if (worker) {
       report(
         output,
         { type: "working", database: local.shown },
         ink`${paint("green", "working")} on ${local.shown}`,
       );
-    await fired([world.stop, end.signal]);
-    if (options.leavesQuietly !== true)
+      options.onMessage?.({ type: "working" });
+    }
+    await fired(AbortSignal.any([world.stop, end.signal]));
+    if (options.leavesQuietly !== true && !options.onMessage)
       report(
         output,
         { type: "stopping" },
@@ -87,23 +105,30 @@ export async function serve(
 }
 
 /** For people and for programs alike. */
-function report(output: Output, event: unknown, line: ReturnType<typeof ink>): void {
+export function report(output: Output, event: unknown, line: ReturnType<typeof ink>): void {
   output.event(event);
   output.say(line);
 }
 
-async function answerProbes(local: Local, wishes: ProbeOptions, output: Output): Promise<ProbeServer> {
-  const probes = await listenForProbes(local.amends, wishes).catch((error: unknown) => {
+/** Begins to answer probes, and says where. */
+export async function listening(
+  wishes: ProbeOptions,
+  listen: (wishes: ProbeOptions) => Promise<ProbeServer>,
+  tell: (message: HealthMessage) => void,
+): Promise<ProbeServer> {
+  const probes = await listen(wishes).catch((error: unknown) => {
     if ((error as { code?: unknown }).code !== "EADDRINUSE") throw error;
     const message = `Port ${wishes.port} is in use by another program.`;
     throw new Trouble("PORT_TAKEN", message, "Use another one: --health-port 0 takes any free one.");
   });
-  report(
-    output,
-    { type: "health", url: probes.url },
-    ink`${paint("green", "health")}   ${probes.url}livez, readyz, metrics`,
-  );
+  tell({ type: "health", url: probes.url });
   return probes;
+}
+
+/** For a person, and for a program that reads the events. */
+export function announce(output: Output): (message: HealthMessage) => void {
+  return (message) =>
+    report(output, message, ink`${paint("green", "health")}   ${message.url}livez, readyz, metrics`);
 }
 
 async function openConsole(
@@ -161,12 +186,12 @@ function endOnFault(output: Output, end: AbortController): () => void {
   };
 }
 
-async function fired(signals: readonly AbortSignal[]): Promise<void> {
-  const any = AbortSignal.any([...signals]);
-  if (any.aborted) return;
+/** Waits for a stop. */
+export async function fired(stop: AbortSignal): Promise<void> {
+  if (stop.aborted) return;
   // A signal alone keeps no process alive.
   const alive = setInterval(() => undefined, 60_000);
-  await new Promise<void>((resolve) => any.addEventListener("abort", () => resolve(), { once: true }));
+  await new Promise<void>((resolve) => stop.addEventListener("abort", () => resolve(), { once: true }));
   clearInterval(alive);
 }
 

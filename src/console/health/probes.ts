@@ -9,10 +9,15 @@ import { positiveMs, type Duration } from "../../core/duration.ts";
 import { AmendsError } from "../../core/errors.ts";
 import { refuseUnknown } from "../../core/options.ts";
 import type { Amends } from "../../operate/amends.ts";
-import { STOPPING, STUCK_AFTER, workerReadiness } from "../../operate/health/readiness.ts";
+import {
+  STOPPING,
+  STUCK_AFTER,
+  workerReadiness,
+  type WorkerReadiness,
+} from "../../operate/health/readiness.ts";
 import { ConsoleContext } from "../context.ts";
 import type { Health } from "../contract.ts";
-import { healthFigures, METRICS_TYPE, type HealthFigures } from "./figures.ts";
+import { healthFigures, METRICS_TYPE } from "./figures.ts";
 
 /** Where a worker answers probes. */
 export interface ProbeOptions {
@@ -43,16 +48,36 @@ interface Answer {
   readonly body: string;
 }
 
+/** What a probe server answers with. */
+export interface ProbeAnswers {
+  /** The checks of `/readyz`. */
+  readiness(): Promise<ProbedReadiness>;
+  /** The text of `/metrics`. */
+  metrics(): Promise<string>;
+}
+
+/** Whether work gets on, and what was checked. */
+export type ProbedReadiness = Pick<WorkerReadiness, "ready" | "checks">;
+
+/** Answers probes for the worker of this process. */
 export async function listenForProbes(amends: Amends, options: ProbeOptions): Promise<ProbeServer> {
-  const { port, host = "127.0.0.1", stuckAfter = STUCK_AFTER } = options;
+  const { stuckAfter = STUCK_AFTER } = options;
+  const figures = healthFigures(new ConsoleContext(amends, []), positiveMs(stuckAfter, "stuckAfter"));
+  return answerProbes(options, {
+    readiness: async () => workerReadiness(await figures.checks.get()),
+    metrics: () => figures.metrics.get(),
+  });
+}
+
+/** Answers probes with what the caller knows. */
+export async function answerProbes(options: ProbeOptions, answers: ProbeAnswers): Promise<ProbeServer> {
+  const { port, host = "127.0.0.1" } = options;
   refuseUnknown(options, ["port", "host", "stuckAfter"], "`health`");
   if (!Number.isInteger(port) || port < 0 || port > PORT_MAX)
     throw new AmendsError("BAD_OPTION", `\`health.port\` must be a whole number, 0 to ${PORT_MAX}.`);
-  const context = new ConsoleContext(amends, []);
-  const figures = healthFigures(context, positiveMs(stuckAfter, "stuckAfter"));
   let isStopping = false;
   const server = createServer(LIMITS, (request, response) => {
-    void answer(request, figures, isStopping).then((given) => send(response, given));
+    void answer(request, answers, isStopping).then((given) => send(response, given));
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
@@ -74,7 +99,7 @@ export async function listenForProbes(amends: Amends, options: ProbeOptions): Pr
 
 async function answer(
   { method, url = "/" }: IncomingMessage,
-  figures: HealthFigures,
+  answers: ProbeAnswers,
   isStopping: boolean,
 ): Promise<Answer> {
   if (method !== "GET" && method !== "HEAD") return text(405, "Method not allowed. Use GET.\n");
@@ -82,23 +107,23 @@ async function answer(
     case "/livez":
       return json(200, { status: "ok" });
     case "/readyz":
-      return readiness(figures, isStopping);
+      return readiness(answers, isStopping);
     case "/metrics":
-      return metrics(figures);
+      return metrics(answers);
     default:
       return text(404, `No such page. There are: ${PATHS}.\n`);
   }
 }
 
-async function readiness({ checks }: HealthFigures, isStopping: boolean): Promise<Answer> {
+async function readiness(answers: ProbeAnswers, isStopping: boolean): Promise<Answer> {
   if (isStopping) return json(503, { status: "stuck", checks: STOPPING.checks });
-  const { ready, ...found } = workerReadiness(await checks.get());
+  const { ready, ...found } = await answers.readiness();
   return json(ready ? 200 : 503, { status: ready ? "ok" : "stuck", ...found });
 }
 
-async function metrics(figures: HealthFigures): Promise<Answer> {
+async function metrics(answers: ProbeAnswers): Promise<Answer> {
   try {
-    return { status: 200, type: METRICS_TYPE, body: await figures.metrics.get() };
+    return { status: 200, type: METRICS_TYPE, body: await answers.metrics() };
   } catch {
     return text(503, "The database does not answer.\n");
   }
