@@ -65,7 +65,13 @@ export const worker: Command = command({
     const health = probeWishes(local.config?.health, options["health-port"], options["health-host"]);
     if (processes !== undefined) {
       // The config is read and the schema is checked once; then only the processes have connections.
-      const prepare = () => checked(local, options.migrate).finally(() => local.amends.close({ deadline }));
+      const prepare = async (): Promise<void> => {
+        try {
+          await checked(local, options.migrate);
+        } finally {
+          await local.amends.close({ deadline });
+        }
+      };
       const ownProbes = health && { "health-port": 0, "health-host": "127.0.0.1" };
       const own = { ...options, deadline, processes: undefined, migrate: false, ...ownProbes };
       const argv = ["worker", ...optionWords(own)];

@@ -37,7 +37,8 @@ export function launch({ argv, env, cwd, onMessage, onLine }: ChildOptions): Chi
   ] as const)
     if (stream && onLine) readLines(stream, (line) => onLine(line, name));
   const ended = new Promise<ChildEnd>((resolve) => {
-    child.once(onLine ? "close" : "exit", (code, signal) => resolve({ code, signal }));
+    const onEnd = (code: number | null, signal: string | null): void => resolve({ code, signal });
+    child.once(onLine ? "close" : "exit", onEnd);
     child.once("error", () => resolve({ code: 1, signal: null }));
   });
   return {
