@@ -40,7 +40,9 @@ export function makeWorker(tools: WorkerTools, options: WorkerOptions): Worker {
       look: database && ((loops, loopTools) => new Look(database, loops, loopTools)),
       nextDueMs: database && (() => nextDueMs(retrying(database))),
       warnOfLongSteps: (workMs) => longSteps.warn(workMs),
-      listen: database?.listen && ((onNotice) => database.listen?.(onNotice) ?? (() => undefined)),
+      listen:
+        database?.listen &&
+        ((onNotice, onHearing) => database.listen?.(onNotice, onHearing) ?? (() => undefined)),
     },
     options,
   );

@@ -7,6 +7,7 @@ import { durationMs, positiveMs, type Duration } from "../core/duration.ts";
 import { AmendsError } from "../core/errors.ts";
 import { refuseUnknown } from "../core/options.ts";
 import { sleep, within, type Clock } from "../storage/clock.ts";
+import type { Database } from "../storage/database.ts";
 import { chooseDuties, type Duty } from "../runtime/duty.ts";
 import { BEAT_MS, type Presence } from "../runtime/presence/presence.ts";
 import type { Look } from "../runtime/polling/look.ts";
@@ -63,7 +64,9 @@ export interface WorkerTools {
   /** Refuses a database that does not fit. It reads only what these duties need. */
   check(duties: readonly Duty[]): Promise<void>;
   /** The look that finds work for these loops; undefined without a database. */
-  readonly look: ((loops: readonly DutyLoop[], tools: LoopTools) => Pick<Look, "run" | "wakeUp">) | undefined;
+  readonly look:
+    | ((loops: readonly DutyLoop[], tools: LoopTools) => Pick<Look, "run" | "heard" | "hears">)
+    | undefined;
   /** When work of any part becomes due next, in milliseconds since the epoch; undefined without a database. */
   readonly nextDueMs: (() => Promise<number | undefined>) | undefined;
   /** Warns of sagas' steps that may take longer than a run with a budget has for work. */
@@ -72,7 +75,7 @@ export interface WorkerTools {
   readonly readiness: Readiness | undefined;
   /** Records that this worker runs; undefined without a database. */
   readonly presence: Pick<Presence, "seen" | "stopped"> | undefined;
-  listen: ((onNotice: () => void) => () => void) | undefined;
+  listen: Database["listen"];
 }
 
 /** How long a duty may take to drain beyond the deadline: calls are aborted, and the last outcomes are written. */
@@ -158,9 +161,13 @@ export class Worker {
     }
     if (stopping.signal.aborted) return; // it was stopped before it began
     const look = this.#tools.look?.(loops, this.#loopTools());
-    this.#unlisten = this.#tools.listen?.(() => {
-      for (const loop of loops) loop.wakeUp();
-    });
+    this.#unlisten = this.#tools.listen?.(
+      () => {
+        for (const loop of loops) loop.wakeUp();
+        look?.heard();
+      },
+      (isHearing) => look?.hears(isHearing),
+    );
     const running = loops.map((loop) => loop.run(this.#concurrency, stopping.signal));
     this.#running = Promise.all([...running, look?.run(stopping.signal), this.#beating(stopping.signal)]);
   }

@@ -163,9 +163,9 @@ export interface Database<Tx = unknown> {
   refuseInside?(): void;
   /**
    * Calls back on a notification from another process. Notifications are hints and may be late or lost. Undefined if
-   * the database has none.
+   * the database has none. `onHearing` is told whether notifications can arrive, each time that this changes; at first they cannot.
    */
-  listen?(onNotice: () => void): () => void;
+  listen?(onNotice: () => void, onHearing?: (isHearing: boolean) => void): () => void;
   /** Closes the connections that Amends opened. */
   close(): Promise<void>;
 }

@@ -68,6 +68,37 @@ onEachDatabase((database) => {
     expect(others.length).toBeLessThanOrEqual(2);
   });
 
+  it("[K-24] a worker that hears notices looks five times as rarely once it is quiet, until it hears no more", async () => {
+    const clock = virtualClock();
+    let [notice, hears]: [() => void, (isHearing: boolean) => void] = [() => undefined, () => undefined];
+    const watched = traffic(
+      await database.open({ clock }),
+      () => undefined,
+      (onNotice, onHearing = () => undefined) => {
+        [notice, hears] = [onNotice, onHearing];
+        return () => undefined;
+      },
+    );
+    const { mail } = everyPart();
+    const amends = await database.amends({ database: watched.database, calls: [mail] });
+    await database.worker(amends, { only: ["calls"], poll: "1s" });
+    const looksWithin = async (ms: number): Promise<number> => {
+      for (let passed = 0; passed < ms; passed += STEP_MS) {
+        await clock.advance(STEP_MS);
+        await until(() => watched.underWay === 0);
+      }
+      return watched.sent().filter(isLook).length;
+    };
+    expect(await looksWithin(30_000)).toBeGreaterThanOrEqual(30 / 1.2 - 1);
+    hears(true);
+    expect(await looksWithin(30_000)).toBeLessThanOrEqual(30 / (5 * 0.8) + 1);
+    notice(); // five looks of one poll each
+    expect(await looksWithin(12_000)).toBeGreaterThanOrEqual(5);
+    await looksWithin(6_000);
+    hears(false);
+    expect(await looksWithin(30_000)).toBeGreaterThanOrEqual(30 / 1.2 - 1);
+  });
+
   it("[K-24] work of another process whose notice is lost is found by the look", async () => {
     const done: string[] = [];
     const { order, mail, options } = everyPart(done);

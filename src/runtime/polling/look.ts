@@ -15,6 +15,12 @@ import type { LoopTools } from "./loop.ts";
 /** How long the database may take to answer before the duties claim by themselves. */
 const ANSWER_MS = 2_000;
 
+/** A worker is quiet after so many looks that found nothing to do. */
+const QUIET_LOOKS = 5;
+
+/** A quiet worker that hears of new work at once rests for so many polls: looks then only find what nobody announced. */
+const QUIET_POLLS = 5;
+
 /** What a look needs of the loop of a duty. */
 export interface LookedFor {
   readonly duty: Pick<Duty, "name" | "look">;
@@ -28,8 +34,10 @@ export class Look {
   readonly #loops: readonly LookedFor[];
   readonly #tools: LoopTools;
   #wake: () => void = () => undefined;
-  /** A look is wanted that begins after now. */
-  #isWanted = false;
+  /** Notifications of new work arrive. */
+  #isHearing = false;
+  /** The number of looks without work, since work was found or announced. */
+  #quiet = 0;
 
   constructor(db: Database, loops: readonly LookedFor[], tools: LoopTools) {
     this.#db = db;
@@ -42,17 +50,25 @@ export class Look {
     if (this.#loops.length === 0) return;
     const { owner, pollMs } = this.#tools;
     for (let tick = 0; !signal.aborted; tick++) {
-      this.#isWanted = false;
       await this.#once();
-      if (!this.#isWanted && !signal.aborted)
-        await this.#rest(spread(pollMs, `${owner} look`, tick, 0.4), signal);
+      if (!signal.aborted)
+        await this.#rest(spread(pollMs * this.#polls(), `${owner} look`, tick, 0.4), signal);
     }
   }
 
-  /** Something has changed: the worker looks at once. */
-  wakeUp(): void {
-    this.#isWanted = true;
-    this.#wake();
+  /** New work was announced: the duties claim, and the look is not rare. */
+  heard(): void {
+    this.#quiet = 0;
+  }
+
+  /** Whether announcements arrive. Without them the worker looks once per poll. */
+  hears(isHearing: boolean): void {
+    this.#isHearing = isHearing;
+    if (!isHearing) this.#wake();
+  }
+
+  #polls(): number {
+    return this.#isHearing && this.#quiet >= QUIET_LOOKS ? QUIET_POLLS : 1;
   }
 
   async #once(): Promise<void> {
@@ -60,9 +76,14 @@ export class Look {
     try {
       const found = await this.#read();
       watch.answered();
-      for (const [loop, untilMs] of found) loop.looked(untilMs);
+      this.#quiet++;
+      for (const [loop, untilMs] of found) {
+        if (untilMs !== undefined && untilMs <= 0) this.#quiet = 0;
+        loop.looked(untilMs);
+      }
     } catch (error) {
       watch.trouble(error);
+      this.#quiet = 0;
       for (const loop of this.#loops) loop.wakeUp();
     }
   }

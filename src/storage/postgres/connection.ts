@@ -236,9 +236,9 @@ export class PostgresDatabase<Tx = ClientBase> implements Database<Tx> {
     };
   }
 
-  listen(onNotice: () => void): () => void {
+  listen(onNotice: () => void, onHearing?: (isHearing: boolean) => void): () => void {
     const { connect, schema, route } = this.#options;
-    return listen({ connect, schema, clock: this.clock, route, onNotice });
+    return listen({ connect, schema, clock: this.clock, route, onNotice, onHearing });
   }
 
   async close(): Promise<void> {

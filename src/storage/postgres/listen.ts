@@ -23,9 +23,10 @@ export interface ListenOptions {
   readonly clock: Clock;
   readonly route: Pick<Route, "onPooled">;
   readonly onNotice: () => void;
+  readonly onHearing: ((isHearing: boolean) => void) | undefined;
 }
 
-export function listen({ connect, schema, clock, route, onNotice }: ListenOptions): () => void {
+export function listen({ connect, schema, clock, route, onNotice, onHearing }: ListenOptions): () => void {
   const stop = new AbortController();
   let current: Client | undefined;
 
@@ -48,9 +49,11 @@ export function listen({ connect, schema, clock, route, onNotice }: ListenOption
         if (REFUSED.test(String((error as { code?: unknown }).code))) stop.abort();
         throw error;
       });
+      onHearing?.(true);
       onNotice(); // work that was announced before LISTEN
       await Promise.race([broken, silence(client, over.signal)]);
     } finally {
+      onHearing?.(false);
       over.abort();
       client.on("error", () => undefined);
       await endClient(client);

@@ -10,8 +10,12 @@ export interface Traffic {
   readonly underWay: number;
 }
 
-/** `before` may throw, as if the database had refused that statement. */
-export function traffic(db: Database, before: (text: string) => void = () => undefined): Traffic {
+/** `before` may throw, as if the database had refused that statement; `listen` gives notices of the test's own. */
+export function traffic(
+  db: Database,
+  before: (text: string) => void = () => undefined,
+  listen?: Database["listen"],
+): Traffic {
   let sent: string[] = [];
   let underWay = 0;
   const sending = async <T>(statements: readonly Sql[], send: () => Promise<T>): Promise<T> => {
@@ -32,7 +36,7 @@ export function traffic(db: Database, before: (text: string) => void = () => und
   });
   const database = new Proxy(db, {
     get(target, key) {
-      if (key === "listen") return undefined;
+      if (key === "listen") return listen;
       if (key === "query")
         return (statement: Sql, limitMs?: number) =>
           sending([statement], () => target.query(statement, limitMs));
