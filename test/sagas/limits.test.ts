@@ -136,6 +136,29 @@ onEachDatabase((database) => {
     expect(await statusOf(amends, waiting.id)).toBe("PENDING");
   });
 
+  it("[S-40] a reversal is not held back, and holds up nothing of its key", async () => {
+    const undone: string[] = [];
+    const limited = saga("limited", tenant, {
+      ...perTenant(1),
+      rate: { key: () => "all", limit: 2, per: "1h" },
+    }).step("only", { act: () => 1, compensate: ({ sagaId }) => void undone.push(sagaId) });
+    const clock = virtualClock();
+    const amends = await database.amends({ sagas: [limited], clock });
+    const worker = amends.worker();
+    for (const id of ["o-1", "o-2"]) {
+      await amends.start(limited, { tenant: "a" }, { id });
+      await worker.runOnce();
+      expect(await statusOf(amends, id)).toBe("COMPLETED");
+    }
+    const reversal = await amends.reverse("o-1", { reason: "returned" });
+    await worker.runOnce();
+    expect([await statusOf(amends, reversal.id), undone]).toEqual(["COMPLETED", ["o-1"]]);
+    await amends.start(limited, { tenant: "a" }, { id: "o-3" });
+    clock.jump(3_600_000);
+    await worker.runOnce();
+    expect(await statusOf(amends, "o-3")).toBe("COMPLETED");
+  });
+
   it("[S-40] every way to start obeys: several at once, a reference, a child", async () => {
     const one = saga("one", tenant, perTenant(1)).step("only", { act: () => 1 });
     const parent = saga("parent", tenant).saga("child", one, { input: ({ input }) => input });
