@@ -32,6 +32,7 @@ export {
   type EndCall,
   type EndInTransaction,
   type FailedContext,
+  type ReversedContext,
   type InTransaction,
   type StalledCall,
   type StalledContext,

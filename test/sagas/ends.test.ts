@@ -225,7 +225,104 @@ onEachDatabase((database) => {
     ]);
   });
 
-  it("[S-46][S-36] a reversal has no such end: the saga had its own", async () => {
+  it("[S-46][S-36] what follows a reversal commits together with its end, and keeps it from ending while it throws", async () => {
+    const clock = virtualClock();
+    const db = await database.open({ clock });
+    await makeEffects(db);
+    const trouble = { on: false };
+    const returned = saga("returned", Order, { retry: { attempts: 2, base: "1m" } })
+      .step("a", { act: () => 7, compensate: () => undefined })
+      .step("b", { act: ({ input }) => (input.cents % 2 === 1 ? err("odd") : "paid") })
+      .onReversed({
+        transaction,
+        act: async ({ tx, sagaId, input, results }) => {
+          await effect(tx, `${sagaId} returned ${input.cents} ${results.a} ${results.b}`);
+          if (trouble.on) throw new Error("down");
+        },
+      });
+    const amends = await database.amends({ sagas: [returned], database: db });
+    for (const [id, cents] of [
+      ["o-1", 2],
+      ["o-2", 4],
+      ["o-3", 6],
+      ["o-4", 8],
+      ["odd", 1],
+    ] as const)
+      await amends.start(returned, { cents }, { id });
+    await settle(amends);
+    const status = async (id: string): Promise<unknown> => (await amends.inspect(id))?.status;
+    expect([await status("o-1"), await status("odd"), await effects(db)]).toEqual([
+      "COMPLETED",
+      "FAILED",
+      [],
+    ]);
+    await amends.reverse("o-1", { reason: "sent back" });
+    await settle(amends);
+    expect([await status("o-1:reversal"), await effects(db)]).toEqual([
+      "COMPLETED",
+      ["o-1 returned 2 7 paid"],
+    ]);
+    trouble.on = true;
+    for (const id of ["o-2", "o-3", "o-4"]) await amends.reverse(id, { reason: "sent back" });
+    await settle(amends);
+    expect(await status("o-2:reversal")).toBe("RUNNING");
+    clock.jump(60_001);
+    await settle(amends);
+    for (const id of ["o-2", "o-3", "o-4"])
+      expect(await amends.inspect(`${id}:reversal`)).toMatchObject({
+        status: "STALLED",
+        skippable: ["onReversed"],
+      });
+    trouble.on = false;
+    await amends.retry("o-2:reversal", { reason: "the table is back" });
+    await amends.skip("o-3:reversal", "onReversed", { reason: "written by hand" });
+    await amends.resolve("o-4:reversal", "COMPLETED", { reason: "written by hand" });
+    await settle(amends);
+    for (const id of ["o-2", "o-3", "o-4"]) expect(await status(`${id}:reversal`)).toBe("COMPLETED");
+    expect(await effects(db)).toEqual(["o-1 returned 2 7 paid", "o-2 returned 4 7 paid"]);
+  });
+
+  it("[S-46][S-36] it also follows where nothing was to be undone, where a person ends the reversal, and for a child", async () => {
+    const log: string[] = [];
+    const tell = telling(log);
+    const trouble = { on: true };
+    const told = (name: string) =>
+      saga(name, Order, { compensateRetry: { attempts: 1 } })
+        .step("a", {
+          act: () => 1,
+          compensate: ({ input }) => {
+            if (trouble.on && input.cents === 3) throw new Error("down");
+          },
+        })
+        .onReversed({ call: tell, input: ({ sagaId }) => ({ order: sagaId, what: "returned" }) });
+    const bare = saga("bare", Order)
+      .step("a", { act: () => 1 })
+      .onReversed({ call: tell, input: ({ sagaId }) => ({ order: sagaId, what: "returned" }) });
+    const [order, child] = [told("order"), told("child")];
+    const parent = saga("parent", Order)
+      .saga("child", child, { input: ({ input }) => input, id: ({ sagaId }) => `${sagaId}-child` })
+      .step("fails", { act: () => err("no") });
+    const amends = await database.amends({
+      sagas: [order, child, bare, parent],
+      calls: [tell],
+      clock: virtualClock(),
+    });
+    await amends.start(bare, { cents: 1 }, { id: "bare" });
+    await amends.start(order, { cents: 3 }, { id: "ended" });
+    await amends.start(parent, { cents: 2 }, { id: "p" });
+    await settle(amends);
+    expect(log).toEqual(["p-child returned"]);
+    await amends.reverse("bare", { reason: "sent back" });
+    await amends.reverse("ended", { reason: "sent back" });
+    await settle(amends);
+    expect((await amends.inspect("ended:reversal"))?.status).toBe("STALLED");
+    await amends.resolve("ended:reversal", "COMPLETED", { reason: "undone by hand" });
+    await settle(amends);
+    expect((await amends.inspect("ended:reversal"))?.status).toBe("COMPLETED");
+    expect(log.toSorted()).toEqual(["bare returned", "ended returned", "p-child returned"]);
+  });
+
+  it("[S-46][S-36] a reversal has its own end alone: the saga had the others", async () => {
     const log: string[] = [];
     const tell = telling(log);
     const told = saga("told", Order)

@@ -19,7 +19,8 @@ export function currentStep(state: Steps): number {
     const { act } = steps[index] as StepState;
     if (act === "done" || act === "skipped" || isSpared(state, index) || isPassedOver(state, index)) continue;
     const { branch, end } = plan[index] as PlannedStep;
-    if (end !== "failed" && (branch === undefined || isChosen(state, index))) return index;
+    if ((end === undefined || end === "completed") && (branch === undefined || isChosen(state, index)))
+      return index;
   }
   return -1;
 }

@@ -12,7 +12,7 @@ import { isPassedOver } from "./steps/fallback.ts";
 import { mapItems, openItems } from "./steps/items.ts";
 import { actMachine } from "./steps/machine.ts";
 import { reopened, skippedAct, skippedUndo, unheard } from "./steps/state.ts";
-import { canTurn, failedUndo, runningPlace, undoDue, type Place } from "./undoing.ts";
+import { canTurn, endOfUndoing, failedUndo, runningPlace, undoDue, type Place } from "./undoing.ts";
 
 type SagaFailure = NonNullable<SagaState["failure"]>;
 
@@ -74,7 +74,7 @@ function settleBack(state: SagaState, end: "complete" | "fail"): SagaState {
 /** The undo that keeps the saga from its end. Where a person has ended it, only what follows the end counts. */
 function unfinished(state: SagaState): Place | undefined {
   if (state.resolved === undefined) return failedUndo(state);
-  const index = state.plan.findIndex(({ end }) => end === "failed");
+  const index = endOfUndoing(state);
   return state.steps[index]?.undo === "failed" ? { index, item: undefined } : undefined;
 }
 
@@ -139,9 +139,12 @@ function skip(state: SagaState, { step: name, result }: ControlDetails): SagaSta
 
 /** A person ends the saga. What follows such an end is still done, unless the person ends it because of that. */
 export function resolve(state: SagaState, as: "COMPLETED" | "FAILED"): SagaState {
-  const end = as === "COMPLETED" ? "completed" : "failed";
-  const hook = state.plan.find((planned) => planned.end === end);
-  const isOver = !hook || state.isReversal || state.stall?.step === hook.name;
+  const index =
+    as === "FAILED" || state.isReversal
+      ? endOfUndoing(state)
+      : state.plan.findIndex(({ end }) => end === "completed");
+  const hook = state.plan[index];
+  const isOver = !hook || state.stall?.step === hook.name;
   if (isOver) return { ...moved(state, as === "COMPLETED" ? "complete" : "fail"), stall: undefined };
   // A call that did not return keeps the saga no longer: the person has decided.
   const steps = state.steps.map((step) => {

@@ -16,9 +16,10 @@ export function canTurn(state: SagaState): boolean {
 
 /** All steps are done, and what follows the end has begun. */
 export function isCompleting({ plan, steps, resolved }: SagaState): boolean {
-  const last = plan.length - 1;
-  const index = plan[last]?.end === "completed" ? last : plan[last - 1]?.end === "completed" ? last - 1 : -1;
-  return index >= 0 && (steps[index]?.act !== "none" || resolved === "COMPLETED");
+  // What follows the ends stands behind all other steps.
+  let index = plan.length - 1;
+  while (plan[index]?.end !== undefined && plan[index]?.end !== "completed") index--;
+  return plan[index]?.end === "completed" && (steps[index]?.act !== "none" || resolved === "COMPLETED");
 }
 
 function canTakeBack({ plan, steps }: SagaState, index: number): boolean {
@@ -44,10 +45,16 @@ export function undoDue(state: SagaState): Place | undefined {
   return endDue(state);
 }
 
-/** What follows the end of a saga that failed comes last, and only if everything else is undone, or a person has ended the saga. */
+/** What follows all undos: those of a saga that failed, or of one that takes another back. -1: nothing does. */
+export function endOfUndoing({ plan, isReversal }: SagaState): number {
+  const wanted = isReversal ? "reversed" : "failed";
+  return plan.findIndex(({ end }) => end === wanted);
+}
+
+/** It comes last, and only if everything else is undone, or a person has ended the saga. */
 function endDue(state: SagaState): Place | undefined {
-  const index = state.plan.findIndex(({ end }) => end === "failed");
-  if (index < 0 || state.isReversal || !isOpen(state.steps[index] as StepState)) return undefined;
+  const index = endOfUndoing(state);
+  if (index < 0 || !isOpen(state.steps[index] as StepState)) return undefined;
   return state.resolved === undefined && failedUndo(state) ? undefined : { index, item: undefined };
 }
 

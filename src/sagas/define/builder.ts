@@ -14,6 +14,7 @@ import type {
   EndCall,
   EndInTransaction,
   FailedContext,
+  ReversedContext,
   StalledCall,
   StalledContext,
 } from "./options/end.ts";
@@ -280,6 +281,12 @@ export interface EndMethods<Output, Results, Failure> {
   /** The same as a durable call. */
   onFailed<Schema extends StandardSchemaV1>(
     options: EndCall<FailedContext<Stored<Output>, Results, Failure>, Schema>,
+  ): this;
+  /** Says what follows when the completed saga was taken back, after all undos: a function in the transaction that ends the reversal, or a durable call. */
+  onReversed<Tx>(options: EndInTransaction<ReversedContext<Stored<Output>, Results>, Tx>): this;
+  /** The same as a durable call. */
+  onReversed<Schema extends StandardSchemaV1>(
+    options: EndCall<ReversedContext<Stored<Output>, Results>, Schema>,
   ): this;
   /** Says which durable call follows when the saga is STALLED and needs an operator. */
   onStalled<Schema extends StandardSchemaV1>(

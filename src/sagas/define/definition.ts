@@ -73,6 +73,7 @@ export function saga<Input, Output, const Attribute extends string = string>(
 interface Ends {
   readonly completed?: StepDefinition;
   readonly failed?: StepDefinition;
+  readonly reversed?: StepDefinition;
   readonly stalled?: StalledHook;
 }
 
@@ -90,7 +91,10 @@ function build(
     if (!ends[what]) return build(name, settings, schema, own, { ...ends, ...read() });
     throw new AmendsError("BAD_DEFINITION", `Saga ${name} says twice what follows when it is ${what}.`);
   };
-  const steps = [...own, ...[ends.completed, ends.failed].filter((step) => step !== undefined)];
+  const steps = [
+    ...own,
+    ...[ends.completed, ends.failed, ends.reversed].filter((step) => step !== undefined),
+  ];
   const definition = {
     name,
     version: settings.version,
@@ -105,6 +109,8 @@ function build(
     onCompleted: (options: unknown) =>
       follow("completed", () => ({ completed: readEnd(place, "completed", options) })),
     onFailed: (options: unknown) => follow("failed", () => ({ failed: readEnd(place, "failed", options) })),
+    onReversed: (options: unknown) =>
+      follow("reversed", () => ({ reversed: readEnd(place, "reversed", options) })),
     onStalled: (options: unknown) => follow("stalled", () => ({ stalled: readStalled(place, options) })),
   };
   return definition;

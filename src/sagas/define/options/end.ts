@@ -18,6 +18,9 @@ export interface FailedContext<Input, Results, Failure> extends ListContext<Inpu
   readonly step: string | undefined;
 }
 
+/** What is known of a completed saga that was taken back, after everything was undone. */
+export interface ReversedContext<Input, Results> extends ListContext<Input, Results> {}
+
 /** What is known of a saga that needs an operator. */
 export interface StalledContext<Input, Results> extends ListContext<Input, Partial<Results>> {
   /** Why it is stalled, in words. */

@@ -22,7 +22,7 @@ interface Given {
 
 type Code = (context: never) => unknown;
 
-/** The step that ends the saga: an act before COMPLETED, an undo before FAILED. */
+/** The step that ends the saga: an act before COMPLETED, an undo before FAILED or at the end of a reversal. */
 export function readEnd(place: Place, end: End, options: unknown): StepDefinition {
   const name = END_STEPS[end];
   const bad = refusal(place, name);
@@ -37,7 +37,7 @@ export function readEnd(place: Place, end: End, options: unknown): StepDefinitio
     bad("give it `transaction` and `act`, or `call` and `input`");
   const code = isCall ? callCode(given, bad) : (given.act as Code);
   const retry = readRetry(given.retry, place.settings.retry, `${where(place, name)}: retry`);
-  const isUndo = end === "failed";
+  const isUndo = end !== "completed";
   const step = quietStep(place, name, { end, undo: isUndo });
   return {
     ...step,
