@@ -298,17 +298,17 @@ onEachDatabase((database) => {
     const bare = saga("bare", Order)
       .step("a", { act: () => 1 })
       .onReversed({ call: tell, input: ({ sagaId }) => ({ order: sagaId, what: "returned" }) });
-    const [order, child] = [told("order"), told("child")];
+    const [ended, child] = [told("order"), told("child")];
     const parent = saga("parent", Order)
       .saga("child", child, { input: ({ input }) => input, id: ({ sagaId }) => `${sagaId}-child` })
       .step("fails", { act: () => err("no") });
     const amends = await database.amends({
-      sagas: [order, child, bare, parent],
+      sagas: [ended, child, bare, parent],
       calls: [tell],
       clock: virtualClock(),
     });
     await amends.start(bare, { cents: 1 }, { id: "bare" });
-    await amends.start(order, { cents: 3 }, { id: "ended" });
+    await amends.start(ended, { cents: 3 }, { id: "ended" });
     await amends.start(parent, { cents: 2 }, { id: "p" });
     await settle(amends);
     expect(log).toEqual(["p-child returned"]);

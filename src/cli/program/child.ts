@@ -21,7 +21,7 @@ export interface ChildOptions {
   readonly env: World["env"];
   readonly cwd: string;
   /** Gets each message of the child. */
-  onMessage(message: unknown): void;
+  readonly onMessage: (message: unknown) => void;
   /** Gets each line of its output; without it, the child writes where this process writes. */
   readonly onLine?: (line: string, stream: "out" | "err") => void;
 }
