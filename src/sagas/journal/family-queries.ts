@@ -3,6 +3,7 @@ import { CLAIMABLE, OPEN, sagaMachine, type SagaStatus } from "../../core/saga/m
 import { endArrivesAs } from "../../core/saga/steps/child.ts";
 import { optional, text } from "../../storage/column.ts";
 import type { Dialect } from "../../storage/database.ts";
+import { unpausedLane } from "../../storage/limits/lane.ts";
 import { literals, sql, type Sql } from "../../storage/sql.ts";
 import { projection, type Projection } from "../../storage/table.ts";
 import { OPERATOR_TOKEN, type NewReversal, type Parent } from "./journal.ts";
@@ -54,7 +55,7 @@ export function insertReversal(
   const gate = CLAIMABLE.includes(status) ? now : sql`null`;
   return sql`insert into ${sagas(dialect)} (id, name, definition, status, context, plan, kind, begun, version, next_attempt_at,
       created_at, updated_at, parent_id, parent_step, reverses)
-    select ${as}, o.name, o.definition, ${status}, o.context, o.plan, o.kind, o.begun,
+    select ${as}, o.name, o.definition, ${status}, o.context, o.plan, ${unpausedLane(dialect, sql`o.kind`)}, o.begun,
       (select coalesce(max(l.id), 1) from ${dialect.table("saga_logs")} as l where l.saga_id = o.id) + 1, ${gate},
       ${now}, ${now}, ${parent?.id ?? null}, ${parent?.step ?? null}, o.id
     from ${sagas(dialect)} as o where o.id = ${id} on conflict do nothing returning id`;
