@@ -3,11 +3,11 @@ import { virtualClock } from "amends/testing";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { onEachDatabase } from "../support/databases.ts";
-import { forEver, gate } from "../sagas/support/gate.ts";
-import { checkInvariantsAfterEach } from "../sagas/support/check-invariants.ts";
-import { onlooker } from "../sagas/support/look.ts";
-import { pair } from "../sagas/support/pair.ts";
-import { throughRenewals } from "../sagas/support/renewals.ts";
+import { forEver, gate } from "./support/gate.ts";
+import { checkInvariantsAfterEach } from "./support/check-invariants.ts";
+import { onlooker } from "./support/look.ts";
+import { pair } from "./support/pair.ts";
+import { throughRenewals } from "./support/renewals.ts";
 import { watchedClock } from "../support/watched-clock.ts";
 
 const nothing = z.object({});

@@ -5,8 +5,8 @@ import { expect, it } from "vitest";
 import { z } from "zod";
 import { dueAges } from "../../src/operate/health/backlog.ts";
 import { onEachDatabase } from "../support/databases.ts";
-import { gate } from "../sagas/support/gate.ts";
-import { checkInvariantsAfterEach } from "../sagas/support/check-invariants.ts";
+import { gate } from "./support/gate.ts";
+import { checkInvariantsAfterEach } from "./support/check-invariants.ts";
 
 const nothing = z.object({});
 const why = { reason: "the bank is down", by: "ann" };
