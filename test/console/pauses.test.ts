@@ -28,7 +28,7 @@ onEachDatabase((database) => {
     ]);
     const resumed = await post<SagaDetail>("operator", "/api/sagas/o-1/resume", why);
     expect(resumed).toMatchObject({ isPaused: false, paused: null });
-    const { items } = await get<Page<ActionLine>>("reader", "/api/audit/actions");
+    const { items } = await get<Page<ActionLine>>("reader", "/api/audit");
     expect(items.map(({ action, target, outcome }) => [action, target, outcome])).toEqual([
       ["resume", { kind: "saga", id: "o-1" }, "done"],
       ["pause", { kind: "saga", id: "o-1" }, "done"],
@@ -51,10 +51,14 @@ onEachDatabase((database) => {
       paused: { kind: "saga", by: "Otto" },
     });
     expect(await amends.worker().runOnce()).toBe(0);
-    expect(await post("operator", "/api/paused/sagas/place-order/resume", why)).toMatchObject({ changed: true });
-    expect(await post("operator", "/api/paused/sagas/place-order/resume", why)).toMatchObject({ changed: false });
+    expect(await post("operator", "/api/paused/sagas/place-order/resume", why)).toMatchObject({
+      changed: true,
+    });
+    expect(await post("operator", "/api/paused/sagas/place-order/resume", why)).toMatchObject({
+      changed: false,
+    });
     expect(await amends.worker().runOnce()).toBe(1);
-    const audit = await get<Page<ActionLine>>("reader", "/api/audit/actions");
+    const audit = await get<Page<ActionLine>>("reader", "/api/audit");
     expect(audit.items.map(({ action, target: { kind, id } }) => `${action} ${kind} ${id}`)).toEqual([
       "resume sagas place-order",
       "resume sagas place-order",
