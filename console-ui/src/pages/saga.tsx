@@ -73,6 +73,7 @@ function Detail({ saga, accept }: Props): JSX.Element {
               <ActionButtons
                 target={{ kind: "saga", id: saga.id, name: saga.saga }}
                 actions={[saga.isPaused ? "resume" : "pause"]}
+                quiet={!saga.isPaused}
                 onDone={(answer) => accept(answer as SagaDetail)}
               />
             )}

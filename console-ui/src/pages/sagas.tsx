@@ -132,7 +132,7 @@ export function SagasPage(): JSX.Element {
   const searchedTo = pages.last.value?.searchedTo ?? null;
   return (
     <div class="page">
-      <PageHead title="Sagas" actions={<PauseName of="sagas" name={query.get("name")} />}>
+      <PageHead title="Sagas" actions={<PauseName of="sagas" name={query.get("name") ?? onlyName()} />}>
         <p>Multi-step processes that complete or roll back.</p>
       </PageHead>
       <div class="tools">
@@ -207,6 +207,12 @@ const RANGES: readonly (readonly [string, string, number])[] = [
   ["24h", "Last 24 hours", 86_400_000],
   ["7d", "Last 7 days", 604_800_000],
 ];
+
+/** There is nothing to choose from. */
+function onlyName(): string | undefined {
+  const names = sagaNames();
+  return names.length === 1 ? names[0] : undefined;
+}
 
 function NameFilter(): JSX.Element | null {
   const names = sagaNames();

@@ -57,7 +57,7 @@ function PausedItem({ item }: { readonly item: PausedLine }): JSX.Element {
       <span class="dim">
         {by ?? "unknown"}, <Time at={since} />: {reason}
       </span>{" "}
-      <ActionButtons target={target} actions={["resume"]} small />
+      <ActionButtons target={target} actions={["resume"]} small quiet />
     </li>
   );
 }
@@ -66,5 +66,5 @@ function PausedItem({ item }: { readonly item: PausedLine }): JSX.Element {
 export function PauseName({ of, name }: Props & { readonly name: string | undefined }): JSX.Element | null {
   const paused = usePaused({ of });
   if (name === undefined || paused.some((one) => one.id === null && one.name === name)) return null;
-  return <ActionButtons target={{ kind: of, id: name, name }} actions={["pause"]} />;
+  return <ActionButtons target={{ kind: of, id: name, name }} actions={["pause"]} quiet />;
 }
