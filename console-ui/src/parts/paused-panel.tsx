@@ -13,9 +13,12 @@ interface Props {
   readonly of: "sagas" | "calls";
 }
 
+/** Sagas change all the time, and what is paused hardly ever. An action of this page is seen at once. */
+const PACE_MS = 15_000;
+
 export function usePaused({ of }: Props): readonly PausedLine[] {
   const topic = of === "sagas" ? "sagas" : "outbox";
-  const { data } = useResource<Page<PausedLine>>("paused?limit=100", [topic]);
+  const { data } = useResource<Page<PausedLine>>("paused?limit=100", [topic], PACE_MS);
   return (data.value?.items ?? []).filter(({ kind }) => (kind === "call") === (of === "calls"));
 }
 
