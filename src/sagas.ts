@@ -76,7 +76,15 @@ export {
 } from "./sagas/view/list.ts";
 export { type Count } from "./core/count.ts";
 export { type UndoFailure } from "./sagas/view/outcome.ts";
-export { type RelatedSaga, type RunningCall, type TimelineEntry, type Waiting } from "./sagas/view/view.ts";
+export { type Paused, type PausedList, type PausedOptions } from "./operate/pauses/pauses.ts";
+export { type PauseTarget } from "./operate/pauses/target.ts";
+export {
+  type RelatedSaga,
+  type RunningCall,
+  type SagaPause,
+  type TimelineEntry,
+  type Waiting,
+} from "./sagas/view/view.ts";
 export { type CallProgress } from "./sagas/view/progress.ts";
 export {
   type JsonProgress,

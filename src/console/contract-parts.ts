@@ -10,6 +10,28 @@ export interface ProgressLine {
   readonly at: Instant;
 }
 
+// GET api/paused?limit=&after=: what is paused, names first, then sagas.
+// POST api/paused/sagas/{name}/pause, /resume and api/paused/calls/{name}/pause, /resume with an ActionNote: answers with a PausedName.
+export interface PausedLine extends SchedulePause {
+  /** One saga (`id`), the sagas of a name (`saga`), or the calls of a name (`call`). */
+  readonly kind: "id" | "saga" | "call";
+  /** The id of the saga; null for a name. */
+  readonly id: string | null;
+  readonly name: string;
+}
+export interface PausedName {
+  readonly kind: "saga" | "call";
+  readonly name: string;
+  /** The pause that is in force: the first one, where the name was paused already. Null: it was resumed. */
+  readonly paused: PausedLine | null;
+  /** False if there was nothing to resume. */
+  readonly changed: boolean;
+}
+/** Of a saga that is paused by itself (`id`), or with all sagas of its name (`saga`). */
+export interface SagaPauseLine extends SchedulePause {
+  readonly kind: "id" | "saga";
+}
+
 // GET api/schedules?q=&saga=&status=active|paused&limit=&after=: by name. `q` is the beginning of a name.
 // GET api/schedules/{id}: the id is the schedule's name.
 // POST api/schedules/{id}/pause, /resume with an ActionNote: answers with the ScheduleDetail.

@@ -13,15 +13,13 @@ import type {
   FlowStatus,
   OpenOutboxStatus,
   ProgressLine,
+  SagaPauseLine,
   SubscriptionBrief,
 } from "./contract-parts.ts";
 
 export type Instant = string;
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
-/**
- * What an operator may do. `read`: see everything except payloads. `operate`: retry, cancel, requeue and the other
- * actions. `reveal`: see payloads.
- */
+/** What an operator may do. `read`: see everything except payloads. `operate`: act. `reveal`: see payloads. */
 export type Role = "read" | "operate" | "reveal";
 
 /** What can be said of a value without showing it. A key that is no name is shown as `…`; of progress, numbers and booleans are shown. */
@@ -59,9 +57,8 @@ export interface Problem {
   readonly field?: string;
 }
 
-// GET api/session: who is signed in, and which parts there are. 401 without a session.
+// GET api/session: who is signed in, and which parts there are; 401 without a session. DELETE api/session: signs out.
 // POST api/session: signs in with a token. The answer sets a cookie; take the token out of the address bar.
-// DELETE api/session: signs out.
 export interface Session {
   readonly name: string;
   readonly roles: readonly Role[];
@@ -154,6 +151,8 @@ export interface SagaLine {
   readonly runAt: Instant | null;
   /** True while that instant has not come. */
   readonly isScheduled: boolean;
+  /** It is paused by itself; a pause of its name does not show in lists. */
+  readonly isPaused: boolean;
   /** What it was started with, to be found by. They are shown: they hold no personal data. Empty in lists of the archive. */
   readonly attributes: Readonly<Record<string, string | number | boolean>>;
   /** From its creation, or from `runAt`, to its last change. */
@@ -204,6 +203,7 @@ export interface SagaDetail extends SagaLine {
   /** A call that had not returned within its time limit when its worker last wrote: it may still take effect. */
   readonly running: { readonly step: string; readonly since: Instant } | null;
   readonly owner: string | null;
+  readonly paused: SagaPauseLine | null;
   /** What its calls have reported of their progress, as it was last stored. */
   readonly progress: readonly ProgressLine[];
   readonly error: Trouble | null;
@@ -270,7 +270,7 @@ export interface GraphEdge {
   readonly taken: boolean;
 }
 
-// POST api/sagas/{id}/cancel, /retry, /skip, /resolve: answers with the SagaDetail as it then is.
+// POST api/sagas/{id}/cancel, /retry, /skip, /resolve, /pause, /resume: answers with the SagaDetail as it then is.
 export type SagaAction = OpenSagaAction | "reverse";
 export type OpenSagaAction = "retry" | "skip" | "resolve" | "cancel";
 export interface ActionNote {

@@ -9,6 +9,7 @@ import { liveRoutes } from "./live/api.ts";
 import { entryRevealers, outboxRoutes, type EntryActions } from "./outbox/api.ts";
 import { overviewRoutes } from "./overview/api.ts";
 import type { Route } from "./http/route.ts";
+import { pauseRoutes } from "./pauses/api.ts";
 import { sagaRoutes } from "./sagas/api.ts";
 import { scheduleRevealers, scheduleRoutes } from "./schedules/api.ts";
 import { webhookRevealers, webhookRoutes } from "./webhooks/api.ts";
@@ -28,6 +29,7 @@ export function allRoutes(tools: RouteTools): readonly Route[] {
     ...sessionRoutes(tools),
     ...overviewRoutes(context),
     ...sagaRoutes(context),
+    ...pauseRoutes(context),
     ...scheduleRoutes(context),
     ...attentionRoutes(context),
     ...outboxRoutes(context, entryActions),

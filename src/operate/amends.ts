@@ -41,6 +41,8 @@ import {
 } from "./amends-options.ts";
 import { Assembly } from "./assembly.ts";
 import { configured, noDatabase, waitsForEvent, type Parts } from "./parts.ts";
+import type { Paused, PausedList, PausedOptions } from "./pauses/pauses.ts";
+import type { PauseTarget } from "./pauses/target.ts";
 import type { Retention } from "./retention/retention.ts";
 import { tracedStart } from "./saga-tracing.ts";
 import { syncOperations, type SyncOperations } from "./sync-operations.ts";
@@ -231,6 +233,25 @@ export class Amends<Tx = unknown, Category extends string = string> {
   /** Ends a stalled saga by hand, as COMPLETED or FAILED. */
   async resolve(id: string, as: "COMPLETED" | "FAILED", note: SagaNote): Promise<SagaView> {
     return viewOf(await this.#inside.operators.resolve(id, as, note));
+  }
+
+  /**
+   * Pauses a saga, all sagas of a name, or all calls of a name, until it is resumed. What runs finishes its step, nothing else begins,
+   * and what is started, sent or enqueued is kept. Time goes on. Returns the pause that is in force: the first one, where it was paused
+   * already.
+   */
+  async pause(target: PauseTarget, note: OperatorNote): Promise<Paused> {
+    return this.#inside.pauses.pause(target, note);
+  }
+
+  /** Resumes what was paused, from where it stands. False if it was not paused. */
+  async resume(target: PauseTarget, note: OperatorNote): Promise<boolean> {
+    return this.#inside.pauses.resume(target, note);
+  }
+
+  /** Lists what is paused: names, and sagas that were paused one by one, page by page. */
+  async paused(options: PausedOptions = {}): Promise<PausedList> {
+    return this.#inside.pauses.list(options);
   }
 
   /**

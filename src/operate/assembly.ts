@@ -1,6 +1,7 @@
 /** What stands behind `Amends`: its database, the engine of sagas, the parts, and the tools that its operations are given. */
 import { setMaxListeners } from "node:events";
 import { AmendsError, closedError } from "../core/errors.ts";
+import { sagaMachine } from "../core/saga/machine.ts";
 import { givenTransaction } from "../core/options.ts";
 import type { Registry } from "../sagas/define/registry.ts";
 import type { Engine } from "../sagas/engine/engine.ts";
@@ -24,6 +25,7 @@ import { Outages } from "./log/outages.ts";
 import { makeWorker, refuseSecond } from "./make-worker.ts";
 import { makeContext } from "./part-context.ts";
 import { buildParts, closeParts, noParts, sagaToolsOf, type Parts, type SagaTools } from "./parts.ts";
+import { Pauses } from "./pauses/pauses.ts";
 import { buildSagaParts, scheduledSagas, type SagaParts } from "./saga-parts.ts";
 import { WorkerLookout } from "./workers.ts";
 import type { StopOptions, Worker, WorkerOptions } from "./worker.ts";
@@ -32,6 +34,7 @@ export class Assembly<Tx, Category extends string> {
   readonly database: Database<Tx> | undefined;
   readonly context: PartContext<Tx>;
   readonly parts: Parts<Tx, Category>;
+  readonly pauses: Pauses;
   readonly #clock: Clock;
   readonly #sagas: SagaParts;
   readonly #outages: Outages;
@@ -62,6 +65,13 @@ export class Assembly<Tx, Category extends string> {
     this.#longSteps = new LongSteps(() => this.registry.all, this.#notices);
     const db = options.database as Database | undefined;
     this.#lookout = db && new WorkerLookout(db, () => this.isWorking, logger);
+    this.pauses = new Pauses({
+      database: db,
+      context: this.context,
+      engine: this.engine,
+      operators: this.operators,
+      onCallsResumed: () => this.parts.calls?.resumed(),
+    });
     this.parts = options.database ? buildParts(this.context, options, this.sagaTools()) : noParts();
   }
 
@@ -130,7 +140,12 @@ export class Assembly<Tx, Category extends string> {
 
   async inspect(id: string): Promise<SagaView | undefined> {
     const record = await this.journal.load(id);
-    return record && viewOf(record, await this.journal.family?.relatives(id));
+    if (!record) return undefined;
+    const relatives = await this.journal.family?.relatives(id);
+    const named = sagaMachine.isTerminal(record.state.status)
+      ? undefined
+      : await this.pauses.ofSagas(record.name);
+    return viewOf(record, relatives, named && { ...named, kind: "saga" });
   }
 
   sagaTools(): SagaTools {

@@ -5,13 +5,14 @@ import type { Dialect } from "../storage/database.ts";
 import { leastOfLanes } from "../storage/lanes.ts";
 import { untilInstant } from "../storage/read/next-due.ts";
 import { join, literals, raw, sql, type Sql } from "../storage/sql.ts";
-import { claimPlace, HAS_LANE } from "./queries.ts";
+import { claimPlace, HAS_LANE, isPausedCall } from "./queries.ts";
 
 const isOpen = sql`due.status in (${literals(CLAIMABLE)})`;
 
-/** Entries of these lanes: fresh ones and retries have their own range of the index. */
-export function untilLaneDue(dialect: Dialect, kind: "call" | "delivery", lanes: readonly string[]): Sql {
-  return untilInstant(dialect, leastOfLanes(dialect, lanes, firstOfEach(dialect, kind)));
+/** Calls of these names that are not paused: fresh ones and retries have their own range of the index. */
+export function untilCallDue(dialect: Dialect, names: readonly string[]): Sql {
+  const lanes = { names, isPaused: isPausedCall(dialect) };
+  return untilInstant(dialect, leastOfLanes(dialect, lanes, firstOfEach(dialect, "call")));
 }
 
 /** The gates of the first fresh entry and the first retry of the lane `r.lane`. */

@@ -8,7 +8,7 @@ import { OutcomeWriter } from "../runtime/outcome-writer.ts";
 import type { PartContext } from "../runtime/part.ts";
 import { renewalLimitMs } from "../storage/claim.ts";
 import type { Database } from "../storage/database.ts";
-import { untilErasureDue, untilLaneDue } from "./look-queries.ts";
+import { untilCallDue, untilErasureDue } from "./look-queries.ts";
 import {
   claimEntries,
   idOf,
@@ -57,7 +57,7 @@ export class OutboxWriter {
     return lookFor(() => {
       if (kind === "erasure") return untilErasureDue(dialect);
       const known = names?.() ?? [];
-      return known.length > 0 ? untilLaneDue(dialect, "call", known) : undefined;
+      return known.length > 0 ? untilCallDue(dialect, known) : undefined;
     });
   }
 

@@ -16,6 +16,7 @@ import { float, int, text, uuid } from "../storage/column.ts";
 import type { Dialect, Row } from "../storage/database.ts";
 import { fields } from "../storage/fields.ts";
 import { empty, literals, raw, sql, type Sql } from "../storage/sql.ts";
+import { isPausedName } from "../storage/pauses/queries.ts";
 import { projection, type Projection } from "../storage/table.ts";
 import type { EntryTable, HeldEntry } from "./rows.ts";
 
@@ -65,7 +66,7 @@ export function claimEntries(dialect: Dialect, of: EntryTable<unknown>, options:
   const { kind, names, limit, leaseMs, except } = options;
   const isErasure = kind === "erasure";
   const place = claimPlace(dialect, "due.");
-  const lanes = { column: raw("due.lane"), names: names ?? [] };
+  const lanes = { column: raw("due.lane"), names: names ?? [], isPaused: isPausedCall(dialect) };
   // The order of erasures is documented, and fairness between names must not change it.
   const queue: Claimable = isErasure
     ? { ...ERASURES, rank: place }
@@ -79,6 +80,11 @@ export function claimEntries(dialect: Dialect, of: EntryTable<unknown>, options:
     set: sql`status = ${literals([CLAIMED])}, attempts = c.attempts + 1`,
     returning: of.columns(dialect),
   });
+}
+
+/** A condition over the lane of calls, which is their name: a person has paused them. */
+export function isPausedCall(dialect: Dialect): (lane: Sql) => Sql {
+  return (lane) => isPausedName(dialect, "calls", lane);
 }
 
 /** The place of a subject's request in the order of its claim. */

@@ -31,7 +31,7 @@ export function selectDue(dialect: Dialect, lanes: readonly string[], limit: num
   const due = sql`select s.name as value from ${SCHEDULE.of(dialect)} as s
     where s.lane = r.lane and s.next_at is not null and s.next_at <= ${dialect.now()} order by s.next_at, s.name`;
   const max = sql`${limit}`;
-  return sql`with picked as materialized (select first.value from ${firstOfLanes(dialect, lanes, due, max, raw(""))} limit ${max})
+  return sql`with picked as materialized (select first.value from ${firstOfLanes(dialect, { names: lanes }, due, max, raw(""))} limit ${max})
     select ${SCHEDULE.columns(dialect, "s")}, ${TICK.columns(dialect, "t")}, ${dialect.epochMs(dialect.now())} as now_at
     from picked join ${SCHEDULE.of(dialect)} as s on s.name = picked.value ${joinLast(dialect)}`;
 }
@@ -40,7 +40,7 @@ export function selectDue(dialect: Dialect, lanes: readonly string[], limit: num
 export function untilNext(dialect: Dialect, lanes: readonly string[]): Sql {
   const first = sql`select s.next_at from ${SCHEDULE.of(dialect)} as s
     where s.lane = r.lane and s.next_at is not null order by s.next_at limit 1`;
-  return untilInstant(dialect, leastOfLanes(dialect, lanes, [first]));
+  return untilInstant(dialect, leastOfLanes(dialect, { names: lanes }, [first]));
 }
 
 export const UNTIL_NEXT: Projection<{ readonly untilMs: number | undefined }> = projection({

@@ -72,6 +72,26 @@ function dueRows(dialect: Dialect, queue: Claimable, where: Sql, further: Sql): 
       order by ${queue.rank ? sql`${queue.rank}, ` : empty}${place}, due.${id}`;
 }
 
+/** The first due rows of one lane, or of no lane; none of a lane that is paused. */
+function ofOneLane(
+  dialect: Dialect,
+  lanes: Lanes | undefined,
+  due: (where: Sql) => Sql,
+  where: Sql,
+  limit: Sql,
+): Sql {
+  if (!lanes) return sql`${due(where)} limit ${limit}`;
+  const name = sql`cast(${lanes.names[0] ?? ""} as text)`;
+  const inLane = sql`${lanes.column} = ${lanes.names[0] ?? ""} and ${where}`;
+  const paused = lanes.isPaused?.(name);
+  if (!paused) return sql`${due(inLane)} limit ${limit}`;
+  // Each database is given the form in which it asks once, before it reads a row.
+  return dialect.pick({
+    postgres: sql`${due(sql`${inLane} and not ${paused}`)} limit ${limit}`,
+    sqlite: sql`${due(inLane)} limit (case when ${paused} then 0 else ${limit} end)`,
+  });
+}
+
 /** A condition: there is a due row under this condition on `due`. Its order keeps it on the index of due work. */
 export function anyDue(dialect: Dialect, queue: Claimable, where: Sql): Sql {
   const any = queue.classes.map(
@@ -111,13 +131,12 @@ export function claimStatement(dialect: Dialect, queue: Claimable, options: Clai
   }
   for (const { where, lanes } of queue.classes) {
     if (!lanes || lanes.names.length < 2) {
-      const inLane = lanes ? sql`${lanes.column} = ${lanes.names[0] ?? ""} and ${where}` : where;
-      pick((limit) => sql`${due(inLane)} limit ${limit} ${lock}`);
+      pick((limit) => sql`${ofOneLane(dialect, lanes, due, where, limit)} ${lock}`);
       continue;
     }
     const share = sql`${Math.ceil(options.limit / lanes.names.length)}`;
     const inLane = sql`${lanes.column} = r.lane and ${where}`;
-    const firsts = (query: Sql, count: Sql): Sql => firstOfLanes(dialect, lanes.names, query, count, lock);
+    const firsts = (query: Sql, count: Sql): Sql => firstOfLanes(dialect, lanes, query, count, lock);
     pick((limit) => sql`select first.value from ${firsts(due(inLane), share)} limit ${limit}`);
     // A row that this claim has locked itself is not skipped as locked.
     const rest = sql`${inLane} and due.${id} not in (select value from pick_${raw(String(picks.length - 1))})`;

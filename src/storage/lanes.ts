@@ -6,13 +6,15 @@
 import type { Dialect } from "./database.ts";
 import { text } from "./column.ts";
 import { fields } from "./fields.ts";
-import { join, raw, sql, type Sql } from "./sql.ts";
+import { empty, join, raw, sql, type Sql } from "./sql.ts";
 
 /** The lanes that a claim may take from, the one that is served first in front. */
 export interface Lanes {
   /** The column of `due` that names the lane. */
   readonly column: Sql;
   readonly names: readonly string[];
+  /** A condition over the name of a lane: nothing of it is claimed. Default: no lane is paused. */
+  readonly isPaused?: ((lane: Sql) => Sql) | undefined;
 }
 
 /** The open rows of a table, by lane. */
@@ -46,20 +48,36 @@ const LANE = fields<string>({ lane: text((name) => name) });
  */
 export function firstOfLanes(
   dialect: Dialect,
-  lanes: readonly string[],
+  { names, isPaused }: Pick<Lanes, "names" | "isPaused">,
   query: Sql,
   count: Sql,
   lock: Sql,
 ): Sql {
-  return sql`${dialect.rows(LANE, lanes)} ${dialect.pick({
+  const rows = dialect.rows(LANE, names);
+  // Behind a limit the lanes are read first: rows of a paused lane are neither read nor locked.
+  const all = raw(dialect.pick({ postgres: "offset 0", sqlite: "limit -1" }));
+  const open = isPaused
+    ? sql`(select r.lane from ${rows} where not ${isPaused(raw("r.lane"))} ${all}) as r`
+    : rows;
+  return sql`${open} ${dialect.pick({
     postgres: sql`cross join lateral (${query} limit ${count} ${lock}) as first`,
     sqlite: sql`join json_each((select json_group_array(listed.value) from (${query} limit ${count}) as listed)) as first`,
   })}`;
 }
 
-/** The least value of these queries over all lanes, or null. Each query reads the lane as `r.lane` and returns one value at most. */
-export function leastOfLanes(dialect: Dialect, lanes: readonly string[], queries: readonly Sql[]): Sql {
-  const each = queries.map((query) => sql`select (${query}) as value from ${dialect.rows(LANE, lanes)}`);
+/**
+ * The least value of these queries over all lanes that are not paused, or null. Each query reads the lane as `r.lane` and returns one
+ * value at most.
+ */
+export function leastOfLanes(
+  dialect: Dialect,
+  { names, isPaused }: Pick<Lanes, "names" | "isPaused">,
+  queries: readonly Sql[],
+): Sql {
+  const open = isPaused ? sql`where not ${isPaused(raw("r.lane"))}` : empty;
+  const each = queries.map(
+    (query) => sql`select (${query}) as value from ${dialect.rows(LANE, names)} ${open}`,
+  );
   return sql`(select min(firsts.value) from (${join(each, " union all ")}) as firsts)`;
 }
 

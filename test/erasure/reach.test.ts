@@ -22,6 +22,7 @@ const OURS: Readonly<Record<string, string>> = {
   dead_letters: "status error_code",
   limit_starts: "queue name",
   limit_turns: "queue",
+  pauses: "queue name",
   migrations: "name checksum",
   operator_actions: "id outcome action target_kind code",
   outbox:

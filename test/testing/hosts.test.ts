@@ -167,6 +167,7 @@ describe("a host in memory", () => {
     const real = new MemoryHost(given, stored, stored.claim(given.clock.monotonicMs()), made);
     const host: SagaHost = {
       isDraining: false,
+      isPaused: false,
       get interruption() {
         return real.run.state.status === "COMPLETED" ? ("lost" as const) : undefined;
       },

@@ -7,6 +7,7 @@ import { DetailPage } from "../parts/detail-frame.tsx";
 import { Facts } from "../parts/facts.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { PageHead } from "../parts/page-head.tsx";
+import { PauseName } from "../parts/paused-panel.tsx";
 import { RevealButton, SecretView } from "../parts/secret-view.tsx";
 import { State } from "../parts/state.tsx";
 import { Time } from "../parts/time.tsx";
@@ -43,11 +44,14 @@ function Detail({ entry, accept }: Props): JSX.Element {
           </span>
         }
         actions={
-          <ActionButtons
-            target={{ kind: "entry", id: entry.id, name: entry.name, entryKind: entry.kind }}
-            actions={entry.actions}
-            onDone={(answer) => accept(answer as OutboxLine)}
-          />
+          <>
+            <ActionButtons
+              target={{ kind: "entry", id: entry.id, name: entry.name, entryKind: entry.kind }}
+              actions={entry.actions}
+              onDone={(answer) => accept(answer as OutboxLine)}
+            />
+            <PauseName of="calls" name={entry.kind === "call" ? entry.name : undefined} />
+          </>
         }
       >
         <CopyId id={entry.id} label="entry id (the idempotency key)" />

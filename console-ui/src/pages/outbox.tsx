@@ -5,6 +5,7 @@ import { ActionButtons } from "../parts/action-buttons.tsx";
 import { Chips } from "../parts/chips.tsx";
 import { Empty } from "../parts/empty.tsx";
 import { PageHead } from "../parts/page-head.tsx";
+import { PausedPanel } from "../parts/paused-panel.tsx";
 import { SearchBox } from "../parts/search-box.tsx";
 import { State } from "../parts/state.tsx";
 import { RowLink, Table, type Column } from "../parts/table.tsx";
@@ -112,6 +113,7 @@ export function OutboxPage(): JSX.Element {
       <div class="tools">
         <SearchBox label="Search by data subject" placeholder="Data subject id" param="subject" />
       </div>
+      <PausedPanel of="calls" />
       <Chips label="State" looks={entryLooks} counts={counts} />
       <div class="card">
         <Table

@@ -63,11 +63,21 @@ function Detail({ saga, accept }: Props): JSX.Element {
           </span>
         }
         actions={
-          <ActionButtons
-            target={target}
-            actions={saga.actions}
-            onDone={(answer) => accept(answer as SagaDetail)}
-          />
+          <>
+            <ActionButtons
+              target={target}
+              actions={saga.actions}
+              onDone={(answer) => accept(answer as SagaDetail)}
+            />
+            {!ENDED.has(saga.status) && (
+              <ActionButtons
+                target={{ kind: "saga", id: saga.id, name: saga.saga }}
+                actions={[saga.isPaused ? "resume" : "pause"]}
+                quiet={!saga.isPaused}
+                onDone={(answer) => accept(answer as SagaDetail)}
+              />
+            )}
+          </>
         }
       >
         <CopyId id={saga.id} label="saga id" />

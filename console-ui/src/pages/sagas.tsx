@@ -6,6 +6,7 @@ import { AttributeTags, MarkFilters } from "../parts/attribute-tags.tsx";
 import { Chips } from "../parts/chips.tsx";
 import { Empty } from "../parts/empty.tsx";
 import { PageHead } from "../parts/page-head.tsx";
+import { PausedPanel, PauseName } from "../parts/paused-panel.tsx";
 import { SearchBox } from "../parts/search-box.tsx";
 import { State } from "../parts/state.tsx";
 import { StepStrip } from "../parts/step-strip.tsx";
@@ -26,7 +27,7 @@ const columns: readonly Column<SagaLine>[] = [
   {
     head: "Saga",
     class: "phone-main",
-    cell: ({ id, saga, attributes, archivedAt }) => (
+    cell: ({ id, saga, attributes, archivedAt, isPaused }) => (
       <>
         <RowLink href={hrefOf(["sagas", id])} note={<code>{id}</code>}>
           {saga}
@@ -35,6 +36,14 @@ const columns: readonly Column<SagaLine>[] = [
               {" "}
               <span class="tag" data-tone="stone">
                 archived
+              </span>
+            </>
+          )}
+          {isPaused && (
+            <>
+              {" "}
+              <span class="tag" data-tone="copper">
+                paused
               </span>
             </>
           )}
@@ -123,7 +132,7 @@ export function SagasPage(): JSX.Element {
   const searchedTo = pages.last.value?.searchedTo ?? null;
   return (
     <div class="page">
-      <PageHead title="Sagas">
+      <PageHead title="Sagas" actions={<PauseName of="sagas" name={query.get("name") ?? onlyName()} />}>
         <p>Multi-step processes that complete or roll back.</p>
       </PageHead>
       <div class="tools">
@@ -131,6 +140,7 @@ export function SagasPage(): JSX.Element {
         <NameFilter />
         <RangeFilter />
       </div>
+      <PausedPanel of="sagas" />
       <Chips label="State" looks={sagaLooks} counts={overview?.sagas.byStatus} />
       <MarkFilters />
       <div class="card">
@@ -197,6 +207,12 @@ const RANGES: readonly (readonly [string, string, number])[] = [
   ["24h", "Last 24 hours", 86_400_000],
   ["7d", "Last 7 days", 604_800_000],
 ];
+
+/** There is nothing to choose from. */
+function onlyName(): string | undefined {
+  const names = sagaNames();
+  return names.length === 1 ? names[0] : undefined;
+}
 
 function NameFilter(): JSX.Element | null {
   const names = sagaNames();

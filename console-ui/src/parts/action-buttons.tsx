@@ -9,10 +9,12 @@ interface Props {
   /** The one that helps comes first. */
   readonly actions: readonly string[];
   readonly small?: boolean;
+  /** None of them is what helps: they are just possible. */
+  readonly quiet?: boolean;
   readonly onDone?: (answer: unknown) => void;
 }
 
-export function ActionButtons({ target, actions, small = false, onDone }: Props): JSX.Element {
+export function ActionButtons({ target, actions, small = false, quiet = false, onDone }: Props): JSX.Element {
   const isAllowed = has("operate");
   return (
     <>
@@ -20,7 +22,7 @@ export function ActionButtons({ target, actions, small = false, onDone }: Props)
         const spec = specOf(target, action);
         if (!spec) return null;
         // The first of several is the recommended one. The only one is just possible, such as to cancel a saga that runs.
-        const isFirst = index === 0 && (actions.length > 1 || !spec.danger);
+        const isFirst = !quiet && index === 0 && (actions.length > 1 || !spec.danger);
         const kind = spec.danger ? (isFirst ? "danger-primary" : "danger") : isFirst ? "primary" : undefined;
         return (
           <button

@@ -17,6 +17,7 @@ export function SagaCallouts({ saga }: { readonly saga: SagaDetail }): JSX.Eleme
   return (
     <>
       <FailureCallout saga={saga} />
+      <PausedCallout saga={saga} />
       {saga.stalled === null && <RunningCallout saga={saga} />}
       <OverdueCallout saga={saga} />
     </>
@@ -50,10 +51,25 @@ function RunningCallout({ saga: { running } }: { readonly saga: SagaDetail }): J
   );
 }
 
+function PausedCallout({ saga: { saga, paused } }: { readonly saga: SagaDetail }): JSX.Element | null {
+  if (paused === null) return null;
+  return (
+    <section class="callout" data-tone="copper" aria-label="Paused">
+      <Icon name="pause" />
+      <div>
+        <strong>{paused.kind === "id" ? "Paused" : `All sagas ${saga} are paused`}</strong>
+        <p>
+          {paused.by ?? "unknown"}, <Time at={paused.since} focusable />: {paused.reason}
+        </p>
+      </div>
+    </section>
+  );
+}
+
 function OverdueCallout({ saga }: { readonly saga: SagaDetail }): JSX.Element | null {
-  const { status, dueAt, owner, version } = saga;
+  const { status, dueAt, owner, version, paused } = saga;
   const overdueMs = dueAt === null ? 0 : now.value - Date.parse(dueAt);
-  if (ENDED.has(status) || owner !== null || overdueMs < OVERDUE_MS) return null;
+  if (ENDED.has(status) || paused !== null || owner !== null || overdueMs < OVERDUE_MS) return null;
   return (
     <section class="callout" data-tone="copper" aria-label="Overdue">
       <Icon name="clock" />

@@ -7,7 +7,15 @@ import type { SubscriptionBrief } from "../../../src/console/contract-parts.ts";
 import type { IconName } from "../parts/icon.tsx";
 import type { Topic } from "./live.ts";
 
-export type TargetKind = "saga" | "schedule" | "entry" | "flow" | "subscription" | "delivery";
+export type TargetKind =
+  | "saga"
+  | "sagas"
+  | "calls"
+  | "schedule"
+  | "entry"
+  | "flow"
+  | "subscription"
+  | "delivery";
 
 export interface Target {
   readonly kind: TargetKind;
@@ -44,6 +52,7 @@ export interface ActionSpec {
 type Spec = ActionSpec | ((target: Target) => ActionSpec);
 
 const BACK = ["The other system is available again", "The cause is fixed"];
+const MAINTENANCE = ["The other system is under maintenance"];
 const BY_HAND = ["Done by hand", "No longer needed"];
 
 const skipAct: ActionSpec = {
@@ -161,6 +170,58 @@ const specs: Readonly<Record<`${TargetKind}.${string}`, Spec>> = {
     danger: true,
     reasons: ["The customer asked for it", "Started by mistake"],
   },
+  "saga.pause": {
+    label: "Pause",
+    icon: "pause",
+    title: "Pause this saga",
+    explain:
+      "What runs finishes its step. Nothing else of it begins until it is resumed; signals, events and a cancel are kept, and time goes on.",
+    started: "paused",
+    reasons: MAINTENANCE,
+  },
+  "saga.resume": {
+    label: "Resume",
+    icon: "play",
+    title: "Resume this saga",
+    explain:
+      "A worker takes it, and it goes on from where it stands. A deadline that has passed is acted on.",
+    started: "resumed",
+    reasons: BACK,
+  },
+  "sagas.pause": ({ name }) => ({
+    label: `Pause all ${name}`,
+    icon: "pause",
+    title: `Pause all sagas ${name}`,
+    explain:
+      "What runs finishes its step and is given back. Sagas of this name are still started, and wait until the name is resumed.",
+    started: "paused",
+    reasons: MAINTENANCE,
+  }),
+  "sagas.resume": ({ name }) => ({
+    label: "Resume",
+    icon: "play",
+    title: `Resume the sagas ${name}`,
+    explain: "Workers take them at once. A saga that was paused by itself stays paused.",
+    started: "resumed",
+    reasons: BACK,
+  }),
+  "calls.pause": ({ name }) => ({
+    label: `Pause all ${name}`,
+    icon: "pause",
+    title: `Pause all calls ${name}`,
+    explain:
+      "A call that runs finishes. Calls of this name are still enqueued, and wait until the name is resumed.",
+    started: "paused",
+    reasons: MAINTENANCE,
+  }),
+  "calls.resume": ({ name }) => ({
+    label: "Resume",
+    icon: "play",
+    title: `Resume the calls ${name}`,
+    explain: "Workers make them at once, the oldest first.",
+    started: "resumed",
+    reasons: BACK,
+  }),
   "schedule.pause": {
     label: "Pause",
     icon: "pause",
@@ -277,6 +338,8 @@ export function specOf(target: Target, action: string): ActionSpec | undefined {
 
 const paths: Readonly<Record<TargetKind, string>> = {
   saga: "sagas",
+  sagas: "paused/sagas",
+  calls: "paused/calls",
   schedule: "schedules",
   entry: "outbox",
   flow: "flows",
@@ -292,12 +355,15 @@ export function pathOf(kind: TargetKind, id: string): string {
 /** As a toast and a dialog name it. */
 export function labelOf({ kind, id, name, subscription }: Target): string {
   if (kind === "saga") return `${name} ${id}`;
+  if (kind === "sagas" || kind === "calls") return `${kind} ${name}`;
   return kind === "delivery" && subscription ? `${name} → ${subscription.name}` : name;
 }
 
 /** What an action makes out of date. */
 export const touches: Readonly<Record<TargetKind, readonly Topic[]>> = {
   saga: ["sagas", "watched", "attention", "audit", "overview"],
+  sagas: ["sagas", "watched", "audit", "overview"],
+  calls: ["outbox", "audit", "overview"],
   schedule: ["schedules", "attention", "audit", "overview"],
   entry: ["outbox", "erasures", "flows", "attention", "audit", "overview"],
   flow: ["flows", "attention", "audit", "overview"],

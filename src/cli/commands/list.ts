@@ -22,6 +22,7 @@ import type { Column } from "../terminal/grid.ts";
 import { ink, paint, type Ink } from "../terminal/ink.ts";
 import { nearest } from "../program/nearest.ts";
 import type { Output } from "../terminal/output.ts";
+import { pausedListing } from "../terminal/paused-listing.ts";
 import { JSON_OUT } from "../program/shared-options.ts";
 import { tickText } from "../terminal/ticks.ts";
 import { ago, entryState, span, state } from "../terminal/words.ts";
@@ -260,6 +261,7 @@ const LISTINGS: Readonly<Record<string, Listing<never>>> = {
   flows,
   erasures,
   attention,
+  paused: pausedListing,
 };
 export const LISTED: readonly string[] = Object.keys(LISTINGS);
 
@@ -294,6 +296,7 @@ export const list: Command = command({
     ["amends list subscriptions --status disabled", "endpoints to which nothing is sent"],
     ["amends list erasures --status overdue", "requests of data subjects that are late"],
     ["amends list --since 2026-11-17T03:00:00Z --limit 1000", "sagas that ran after a backup"],
+    ["amends list paused", "what operators hold back"],
     ["amends list attention --json", "items that need attention, for a program"],
     ["amends list attention --name dead-letter", "one kind of them"],
   ],
@@ -335,8 +338,7 @@ function listingOf(part: string): Listing<never> {
 /** However they are spelt. */
 function statesOf({ states }: Listing<never>, given: string | undefined): readonly string[] {
   if (given === undefined) return [];
-  if (states.length === 0)
-    throw new UsageError("Attention items have no states: leave --status out.", "list");
+  if (states.length === 0) throw new UsageError("These items have no states: leave --status out.", "list");
   return given.split(",").map((word) => {
     const plain = (spelt: string): string => spelt.toLowerCase().replaceAll(/[^a-z]/g, "");
     const found = states.find((name) => plain(name) === plain(word));

@@ -4,6 +4,7 @@ import type {
   DeliveryDetail,
   FlowDetail,
   OutboxLine,
+  SagaPauseLine,
   ScheduleDetail,
   Subscription,
 } from "../../console/contract-parts.ts";
@@ -114,14 +115,21 @@ export function drawSaga(output: Output, saga: SagaDetail, nowMs: number): void 
   for (const { step, label, kind } of saga.undoErrors)
     fact(output, "undo failed", ink`${step}: ${paint("red", label)} (${kind})`);
   if (saga.stalled !== null) fact(output, "stalled", paint("red", saga.stalled));
+  if (saga.paused) fact(output, "paused", pauseText(saga.paused, saga.saga, nowMs));
   output.say();
   const isAtRest = isOver || saga.status === "STALLED";
   const at = { nowMs, isAtRest, waitingStep: saga.waiting?.step, isLeased: saga.owner !== null };
   for (const line of timeline(saga.timeline, at, output.width)) output.say(line);
-  helps(output, saga.id, saga.actions, {
+  const resumes = saga.isPaused && !isOver ? ["resume"] : [];
+  helps(output, saga.id, [...resumes, ...saga.actions], {
     skip: saga.skippable.map((step) => ` --step ${quoted(step)}`),
     resolve: [" --as FAILED"],
   });
+}
+
+function pauseText({ kind, since, by, reason }: SagaPauseLine, name: string, nowMs: number): string {
+  const what = kind === "id" ? "" : `, as all sagas ${name}`;
+  return `${ago(since, nowMs)} by ${by ?? "unknown"}${what}: ${reason}`;
 }
 
 /** What an open saga waits for: its worker, its signal, event or time, or its next try. */

@@ -4,7 +4,7 @@
  * recorded before it is carried out.
  */
 import type { AttentionAction, SagaDetail } from "../../console/contract.ts";
-import type { ScheduleAction } from "../../console/contract-parts.ts";
+import type { PausedName, ScheduleAction } from "../../console/contract-parts.ts";
 import { Refusal, SOURCE, withApi, type Api } from "../source/api.ts";
 import { command, flag, text, type Command, type Options } from "../program/command.ts";
 import { Trouble, UsageError } from "../program/failure.ts";
@@ -42,21 +42,33 @@ function deed({ name, summary, about, on, id, more = {}, examples, body }: Deed)
     options: { ...SOURCE, ...NOTE, ...KIND, ...more, ...JSON_OUT },
     examples,
     run: async ({ args, options, output, world }) => {
-      const { reason } = options;
-      if (reason === undefined || reason.trim() === "")
-        throw new UsageError(`A reason is required: --reason "…". It is recorded in the audit trail.`, name);
+      const reason = reasonOf(options.reason, name);
       return withApi(options, world, async (api) => {
         const found = await find(api, args[0] as string, options.kind, on);
         refuseOthers(found, name, on);
-        const extra = body?.(found, options) ?? {};
-        const detail = await act(api, `${found.path}/${name}`, { reason, ...extra });
-        output.document({ what: found.kind, action: name, ...detail });
-        output.say(ink`${paint("green", DONE[name])}: ${describe(found, detail)}`);
-        adviseOnWorker(found, detail, output);
+        await carryOut(api, name, found, { reason, ...body?.(found, options) }, output);
         return 0;
       });
     },
   });
+}
+
+function reasonOf(given: string | undefined, name: ActionName): string {
+  if (given !== undefined && given.trim() !== "") return given;
+  throw new UsageError(`A reason is required: --reason "…". It is recorded in the audit trail.`, name);
+}
+
+async function carryOut(
+  api: Api,
+  name: ActionName,
+  found: Found,
+  body: Readonly<Record<string, unknown>>,
+  output: Output,
+): Promise<void> {
+  const detail = await act(api, `${found.path}/${name}`, body);
+  output.document({ what: found.kind, action: name, ...detail });
+  output.say(ink`${paint("green", DONE[name])}: ${describe(found, detail)}`);
+  if (name !== "pause") adviseOnWorker(found, detail, output);
 }
 
 /** A console in this process has no outbox if the trail is chained; everything else works. */
@@ -242,21 +254,84 @@ export const unsubscribe: Command = deed({
   examples: [['amends unsubscribe 3 --reason "the partner has left"', "nothing more is sent there"]],
 });
 
-export const pause: Command = deed({
-  name: "pause",
-  summary: "Pauses a schedule: it does not tick until it is resumed.",
-  on: ["schedule"],
-  id: "The name of a schedule.",
-  examples: [['amends pause nightly-invoices --reason "the bank is down" --by ann', "its open sagas go on"]],
+const HELD: readonly Kind[] = ["saga", "schedule"];
+
+/** Pauses or resumes what an id belongs to, or all sagas or calls of a name. */
+function hold(
+  name: "pause" | "resume",
+  words: Pick<Deed, "summary" | "examples"> & { readonly about: string },
+): Command {
+  return command({
+    name,
+    group: "Steer",
+    ...words,
+    args: [{ name: "ID", summary: "The id of a saga, or the name of a schedule.", required: false }],
+    options: {
+      ...SOURCE,
+      ...NOTE,
+      ...KIND,
+      saga: text("NAME", "All sagas of this name."),
+      call: text("NAME", "All durable calls of this name."),
+      ...JSON_OUT,
+    },
+    run: async ({ args, options, output, world }) => {
+      const { saga, call, kind } = options;
+      const reason = reasonOf(options.reason, name);
+      const [id] = args;
+      if ([id, saga, call].filter((given) => given !== undefined).length !== 1)
+        throw new UsageError(`Name one thing to ${name}: an ID, --saga NAME or --call NAME.`, name);
+      return withApi(options, world, async (api) => {
+        if (id === undefined) {
+          await holdName(api, name, { saga, call }, reason, output);
+          return 0;
+        }
+        const found = await find(api, id, kind, HELD);
+        refuseOthers(found, name, HELD);
+        await carryOut(api, name, found, { reason }, output);
+        return 0;
+      });
+    },
+  });
+}
+
+async function holdName(
+  api: Api,
+  name: "pause" | "resume",
+  { saga, call }: { readonly saga: string | undefined; readonly call: string | undefined },
+  reason: string,
+  output: Output,
+): Promise<void> {
+  const [kind, of] = saga === undefined ? ["calls", call ?? ""] : ["sagas", saga];
+  const answer = await api.post<PausedName>(`/api/paused/${kind}/${encodeURIComponent(of)}/${name}`, {
+    reason,
+  });
+  output.document({ what: kind, action: name, ...answer });
+  if (!answer.changed) output.say(ink`The ${kind} ${of} were not paused.`);
+  else if (name === "pause")
+    output.say(ink`${paint("green", "Paused")}: ${kind} ${of}, until amends resume --${answer.kind} ${of}`);
+  else output.say(ink`${paint("green", "Resumed")}: ${kind} ${of}`);
+}
+
+export const pause: Command = hold("pause", {
+  summary: "Pauses a saga, all sagas or calls of a name, or a schedule.",
+  about:
+    "What runs finishes its step. What is started, sent or enqueued is kept, and nothing else begins until it is resumed. A paused schedule does not tick.",
+  examples: [
+    ['amends pause order-1 --reason "the bank is down" --by ann', "one saga"],
+    ['amends pause --saga place-order --reason "the bank is down"', "all sagas of a name"],
+    ['amends pause --call send-mail --reason "the mail server is down"', "all calls of a name"],
+    ['amends pause nightly-invoices --reason "the bank is down"', "a schedule: its open sagas go on"],
+  ],
 });
 
-export const resume: Command = deed({
-  name: "resume",
-  summary: "Resumes a paused schedule from now on.",
-  on: ["schedule"],
-  id: "The name of a schedule.",
+export const resume: Command = hold("resume", {
+  summary: "Resumes what was paused, from where it stands.",
+  about:
+    "A deadline that passed meanwhile is acted on. The ticks of a schedule that passed are not made up for.",
   examples: [
-    ['amends resume nightly-invoices --reason "the bank is back"', "ticks that passed are not made up for"],
+    ['amends resume order-1 --reason "the bank is back"', "one saga"],
+    ['amends resume --saga place-order --reason "the bank is back"', "all sagas of a name"],
+    ['amends resume nightly-invoices --reason "the bank is back"', "a schedule"],
   ],
 });
 

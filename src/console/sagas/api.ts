@@ -101,6 +101,21 @@ function actionRoutes({ amends, actions }: ConsoleContext): readonly Route[] {
     return detailOf(await actions.around(about, () => work(note)));
   };
   const shared = { method: "POST", access: "operate", answers: "SagaDetail" } as const;
+  /** A saga that runs changes all the time: its revision does not matter to a pause. */
+  const held = (action: "pause" | "resume", summary: string): Route =>
+    route({
+      ...shared,
+      path: `/api/sagas/{id}/${action}`,
+      summary,
+      body: { reason: reason() },
+      handle: async (call) =>
+        recorded(action, call.id, whoOf(call), { ...call.body, revision: undefined }, async (note) => {
+          await amends[action]({ id: call.id }, note);
+          const view = await amends.inspect(call.id);
+          if (!view) throw notFound("saga with this id");
+          return view;
+        }),
+    });
   return [
     route({
       ...shared,
@@ -140,5 +155,7 @@ function actionRoutes({ amends, actions }: ConsoleContext): readonly Route[] {
           amends.resolve(call.id, call.body.as, note),
         ),
     }),
+    held("pause", "Pauses a saga that has not ended: what runs finishes its step."),
+    held("resume", "Lets a paused saga go on from where it stands."),
   ];
 }

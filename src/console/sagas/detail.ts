@@ -2,9 +2,9 @@
 import type { SagaFailure } from "../../sagas/view/outcome.ts";
 import { runDiagram } from "../../sagas/view/run-diagram.ts";
 import type { CallProgress } from "../../sagas/view/progress.ts";
-import type { SagaView, TimelineEntry, Waiting } from "../../sagas/view/view.ts";
+import type { SagaPause, SagaView, TimelineEntry, Waiting } from "../../sagas/view/view.ts";
 import type { Json, Revealed, SagaDetail, SagaWait, TimelineLine, Trouble } from "../contract.ts";
-import type { ProgressLine } from "../contract-parts.ts";
+import type { ProgressLine, SagaPauseLine } from "../contract-parts.ts";
 import { mask, maskTexts } from "../http/mask.ts";
 import { graphOf, stepLines } from "./graph.ts";
 import { lastErrorOf, linesOf, recoveriesOf } from "../../sagas/read/run/lines.ts";
@@ -36,6 +36,8 @@ export function detailOf(view: SagaView, archivedAt?: Date): SagaDetail {
     waiting: view.waiting ? waitOf(view.waiting) : null,
     running: view.running ? { step: view.running.step, since: view.running.since.toISOString() } : null,
     owner: view.owner ?? null,
+    paused: view.paused ? pauseLine(view.paused) : null,
+    isPaused: view.paused?.kind === "id",
     progress: view.progress.map(progressLine),
     error: view.error ? troubleOf(view.error) : null,
     undoErrors: view.undoErrors.map(({ step, kind, label }) => ({ step, kind, label })),
@@ -56,6 +58,10 @@ function waitOf({ step, kind, for: target, since, until }: Waiting): SagaWait {
     since: since.toISOString(),
     until: until?.toISOString() ?? null,
   };
+}
+
+function pauseLine({ kind, reason, by, since }: SagaPause): SagaPauseLine {
+  return { kind, reason, by: by ?? null, since: since.toISOString() };
 }
 
 function progressLine({ step, action, value, at }: CallProgress): ProgressLine {

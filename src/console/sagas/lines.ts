@@ -22,6 +22,7 @@ function toLine(saga: LoggedSaga): SagaLine {
     updatedAt: iso(updatedAtMs),
     runAt: runAtMs === undefined ? null : iso(runAtMs),
     isScheduled: saga.isScheduled,
+    isPaused: saga.isPaused,
     attributes: saga.attributes,
     durationMs: Math.max(0, Math.round(updatedAtMs - (runAtMs ?? createdAtMs))),
     recoveries: log ? recoveriesOf(plan, log) : 0,

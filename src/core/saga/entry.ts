@@ -18,6 +18,8 @@ export type ControlName =
   | "$retry" // a person let it go on
   | "$skip" // a person took one step's work over
   | "$resolve" // a person ended it
+  | "$pause" // a person holds it: nothing of it begins until it is resumed
+  | "$resume" // a person lets a paused saga go on
   | "$reverse"; // it takes back the saga whose lines stand before this one
 
 /** A call or a wait that begins. `step` is the name in the log: of an item or a round it has a number (part-name.ts). */

@@ -167,6 +167,10 @@ function evolveControl(state: SagaState, entry: Entry): SagaState {
           );
     case "$resolve":
       return resolve(state, details.as === "COMPLETED" ? "COMPLETED" : "FAILED");
+    case "$pause":
+      return { ...state, paused: { reason: details.reason, by: details.by, atMs: entry.atMs } };
+    case "$resume":
+      return { ...state, paused: undefined };
     default:
       return state;
   }

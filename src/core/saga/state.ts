@@ -23,10 +23,17 @@ export interface SagaState {
   /** A deadline passed while an act ran: the saga turns back, though the act may have succeeded. */
   readonly expired?: ControlDetails | undefined;
   readonly stall?: ControlDetails | undefined;
+  /** A person holds it: nothing of it begins, and nothing is decided, until it is resumed. */
+  readonly paused?: Pause | undefined;
   /** A person has ended it like this: what follows the end is still to be done. */
   readonly resolved?: "COMPLETED" | "FAILED" | undefined;
   /** It takes back a saga that has completed: its steps are as that saga left them, and their undos are what it does. */
   readonly isReversal?: boolean | undefined;
+}
+
+/** Who holds a saga, why, and since when (milliseconds since the epoch, where the line was read from the database). */
+export interface Pause extends Pick<ControlDetails, "reason" | "by"> {
+  readonly atMs: number | undefined;
 }
 
 /** A saga that was only recorded; with `begun`, one whose first act has begun together with it. */
@@ -94,7 +101,7 @@ export function moved(state: SagaState, event: SagaEvent): SagaState {
  * spread costs V8 some ten times as much. The type demands every field.
  */
 function copied(state: SagaState, status: SagaStatus, steps: readonly StepState[]): SagaState {
-  const { plan, pivot, failure, cancel, expired, stall, resolved, isReversal } = state;
+  const { plan, pivot, failure, cancel, expired, stall, paused, resolved, isReversal } = state;
   const copy: EachField<SagaState> = {
     plan,
     pivot,
@@ -104,6 +111,7 @@ function copied(state: SagaState, status: SagaStatus, steps: readonly StepState[
     cancel,
     expired,
     stall,
+    paused,
     resolved,
     isReversal,
   };

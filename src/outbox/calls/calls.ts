@@ -208,6 +208,11 @@ export class Calls<Tx = unknown> {
     return done;
   }
 
+  /** @internal Calls were resumed in this process: its worker claims them at once. */
+  resumed(): void {
+    this.#pool.dueIn(0);
+  }
+
   async #run(entry: ClaimedCall, lease: Lease): Promise<void> {
     const known = this.#known.get(entry.name) as KnownCall;
     const before = decideBefore(entry, known.policy);

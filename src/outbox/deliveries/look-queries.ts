@@ -21,7 +21,9 @@ const ROUTABLE = fields<string>({
 /** The milliseconds until the first delivery or event may be claimed; null if there is none. */
 export function untilDeliveryDue(dialect: Dialect, { deliverable, routable }: KnownEvents): Sql {
   const known = [
-    ...(deliverable.length > 0 ? [leastOfLanes(dialect, deliverable, firstOfEach(dialect, "delivery"))] : []),
+    ...(deliverable.length > 0
+      ? [leastOfLanes(dialect, { names: deliverable }, firstOfEach(dialect, "delivery"))]
+      : []),
     ...(routable.length > 0 ? [firstUnrouted(dialect, routable)] : []),
   ];
   const each = known.map((one) => sql`select ${one} as gate`);

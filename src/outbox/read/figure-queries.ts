@@ -4,9 +4,9 @@ import { BLOCKING, CLAIMABLE } from "../../core/outbox/machine.ts";
 import { freshFirst, gate, triedLast } from "../../storage/claim.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { lanesInUse } from "../../storage/lanes.ts";
-import { join, literals, raw, sql, type Sql } from "../../storage/sql.ts";
+import { empty, join, literals, raw, sql, type Sql } from "../../storage/sql.ts";
 import { nextDueIn } from "../../storage/read/next-due.ts";
-import { claimPlace } from "../queries.ts";
+import { claimPlace, isPausedCall } from "../queries.ts";
 import { LOWEST_ID } from "./list-queries.ts";
 
 /** Unrouted events are left out: without a handler, no worker is late with them. */
@@ -59,6 +59,8 @@ export function oldestDue(dialect: Dialect, kinds: readonly OutboxKind[]): Sql {
 function dueEntries(dialect: Dialect, kind: OutboxKind, fits: Sql): readonly Sql[] {
   const dueAt = gate(dialect, raw("c.next_attempt_at"));
   const table = dialect.table("outbox");
+  // What is paused does not wait for a worker.
+  const isPaused = kind === "call" ? sql`and not ${isPausedCall(dialect)(raw("lanes.lane"))}` : empty;
   return ["0", "1"].map(
     (rank) => sql`with recursive ${lanesInUse({ table, column: "lane", where: isOpen(kind, "x") })}
       select (select min(d.since) from (
@@ -67,7 +69,7 @@ function dueEntries(dialect: Dialect, kind: OutboxKind, fits: Sql): readonly Sql
         where ${isOpen(kind, "c")} and c.lane = lanes.lane and ${raw(freshFirst("c.attempts"))} = ${raw(rank)}
           and ${dueAt} <= ${dialect.now()}
         order by ${dueAt}, c.entry_id limit ${LOOK_MAX}) as d where ${fits}) as since
-      from lanes where lanes.lane is not null`,
+      from lanes where lanes.lane is not null ${isPaused}`,
   );
 }
 

@@ -27,7 +27,7 @@ export interface NewLines {
   readonly emissions?: readonly Emission[] | undefined;
   /** The saga is given back with them. */
   readonly rest?: Rest | undefined;
-  /** The call or wait that follows begins in the last line. Default: unless the saga is given back, or the host drains. */
+  /** The call or wait that follows begins in the last line. Default: unless the saga is given back or paused, or the host drains. */
   readonly begins?: boolean | undefined;
 }
 
@@ -36,7 +36,7 @@ const NO_EMISSIONS: readonly Emission[] = [];
 export function linesOf(host: SagaHost, run: Run, given: NewLines): Lines {
   const { entry: last, before, emissions = NO_EMISSIONS, rest } = given;
   const isBeginning = last.status === "STARTED" && last.details === null;
-  const begins = given.begins ?? (rest === undefined && !isBeginning && !host.isDraining);
+  const begins = given.begins ?? (rest === undefined && !isBeginning && !host.isDraining && !host.isPaused);
   const from = before === undefined ? run.state : before.reduce(evolve, run.state);
   const advanced = advance(from, last, factsOf(host, run), begins, before);
   const { entry, more, state } = advanced;

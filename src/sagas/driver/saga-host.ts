@@ -22,6 +22,12 @@ export interface SagaHost {
   readonly isDraining: boolean;
 
   /**
+   * A person holds the saga: calls that have begun are made and recorded, nothing else begins or is decided, and the driver gives the
+   * saga back once no call of it is under way.
+   */
+  readonly isPaused: boolean;
+
+  /**
    * `changed`: an operator may have added lines; the driver calls `reread`. `lost`: another worker may have the saga; the
    * driver waits for its calls and leaves. Calls under way have been told by then.
    */

@@ -120,6 +120,8 @@ function decideAll(host: SagaHost, run: Run, ended: readonly Ended[]): Decided {
 async function restFor(host: SagaHost, run: Run, decided: Decided): Promise<BeginningRest | undefined> {
   // A saga whose calls have not all returned is not given back: no other worker could hear them.
   if (run.calls.length > 0 || run.orphans?.any) return undefined;
+  // What follows begins when the saga is resumed.
+  if (host.isPaused) return undefined;
   const { entries, isLate, before } = decided;
   const last = entries.at(-1) as Entry;
   if (run.hasWaits && !isLate) {

@@ -44,9 +44,11 @@ function proceed(host: SagaHost, run: Run, listener: RecordListener): Turn {
     case "group":
       return act(host, run, command.acts, listener);
     case "wait":
+      if (host.isPaused) return halt(host, run);
       // The saga is not given back while one of its calls runs: no other worker could hear it.
       return run.orphans?.any && !host.isDraining ? pause(host, run) : wait(host, run, command);
     case "turn":
+      if (host.isPaused) return halt(host, run);
       return write(host, run, { entry: turnEntry(run.state, command.why, facts.late) });
     default:
       return "ended";
@@ -77,8 +79,9 @@ function act(host: SagaHost, run: Run, commands: readonly CallCommand[], listene
     if (!isDue(host, run, command)) continue;
     isAnyDue = true;
     if (host.isDraining) continue;
-    if (needsStart(run.state, command)) (fresh ??= []).push(command);
-    else call(host, run, command);
+    // Of a paused saga, a call that has begun is made: it runs, as far as the log knows.
+    if (!needsStart(run.state, command)) call(host, run, command);
+    else if (!host.isPaused) (fresh ??= []).push(command);
   }
   if (fresh) return host.record(beginning(run, fresh), listener);
   // A step that returns without a promise has ended already.
@@ -123,9 +126,16 @@ async function pause(host: SagaHost, run: Run): Promise<undefined> {
 async function rest(host: SagaHost, run: Run, ms: number): Promise<Recorded | undefined> {
   if (host.isDraining) return release(host, run, ms);
   if (run.orphans?.any) return pause(host, run);
-  if (ms > SHORT_WAIT_MS) return release(host, run, ms);
+  if (ms > SHORT_WAIT_MS || host.isPaused) return release(host, run, ms);
   await host.until([], ms);
   return undefined;
+}
+
+/** A paused saga is given back once none of its calls runs. It decides anew when it is resumed. */
+function halt(host: SagaHost, run: Run): Turn {
+  return run.calls.length > 0 || (run.orphans?.any && !host.isDraining)
+    ? pause(host, run)
+    : release(host, run, 0);
 }
 
 /** Gives the saga back. A call that has begun is in doubt for the next worker. */

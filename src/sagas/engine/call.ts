@@ -13,8 +13,9 @@ import type { StopReason } from "../../runtime/stoppable.ts";
 import { wallMs, type Clock } from "../../storage/clock.ts";
 import { OwnOutcome, type QueuedCall } from "../define/own-outcome.ts";
 import type { StepDefinition } from "../define/settings.ts";
-import type { CallResult } from "../driver/saga-host.ts";
+import type { CallResult, Lines } from "../driver/saga-host.ts";
 import type { Emission, Journal } from "../journal/journal.ts";
+import { resultsOf, stallReason } from "../view/outcome.ts";
 import { CallContext, NO_EMISSIONS } from "./call-context.ts";
 import type { Run } from "../driver/run.ts";
 
@@ -153,6 +154,25 @@ function calledOf(
 /** A call that goes into the outbox with the line of the outcome. */
 export function callOf(tools: Pick<CallTools, "newId">): (call: QueuedCall) => Emission {
   return ({ name, payload }) => ({ entryId: tools.newId(), type: name, payload, version: 1, isCall: true });
+}
+
+/** With the call that follows a stall, if the saga stalls by these lines. */
+export function withStallCall(tools: CallTools, run: Run, { emissions, state }: Lines): Lines["emissions"] {
+  const { stalled } = run.definition;
+  if (!stalled || state.status !== "STALLED" || run.state.status === "STALLED") return emissions;
+  const { keyId: sagaId, input } = run;
+  const reason = stallReason(state);
+  const context = { sagaId, input, results: resultsOf(state), reason, step: state.stall?.step };
+  try {
+    const payload = stalled.payload(context);
+    return [...emissions, callOf(tools)({ name: stalled.name, payload })];
+  } catch (error) {
+    tools.warn?.(
+      { id: run.id, error: errorLabel(error) },
+      "amends: onStalled of a saga failed; its call was not made",
+    );
+    return emissions;
+  }
 }
 
 function failedOf(tools: CallTools, run: Run, context: CallContext, thrown: unknown): Called | undefined {

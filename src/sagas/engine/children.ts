@@ -96,7 +96,7 @@ export class Children {
       if (found.status === "STALLED") return { entry: turnEntry({ ...found, cancel: details }, "cancelled") };
       return { entry: control("$cancel", details) };
     });
-    this.#engine.interrupt(id);
+    if (!state.paused) this.#engine.interrupt(id);
     this.#engine.dueIn(0);
     return state.status === "FAILED" ? undefined : { saga: id };
   }

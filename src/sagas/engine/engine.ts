@@ -11,6 +11,7 @@ import { drive, stall } from "../driver/drive.ts";
 import type { Journal, SagaRecord } from "../journal/journal.ts";
 import { Children } from "./children.ts";
 import { Ends } from "./ends.ts";
+import type { DutyLook } from "../../runtime/duty.ts";
 import { LeasePool } from "../../runtime/lease-pool.ts";
 import type { Lease } from "../../runtime/lease.ts";
 import { SagaEvents } from "./saga-events.ts";
@@ -63,6 +64,11 @@ export class Engine {
   readonly pool: LeasePool<JournalHost>;
   readonly sagaEvents: SagaEvents = new SagaEvents();
   readonly ends: Ends = new Ends();
+  /** The names of sagas that are paused, as this process knows them. */
+  readonly #paused = new Set<string>();
+  /** How many of them were paused and resumed here, and how many when the last look began: an older look knows less. */
+  #steered = 0;
+  #steeredBefore = 0;
   readonly active: Map<string, JournalHost> = new Map();
   readonly counters: Counters = {
     started: 0,
@@ -85,7 +91,7 @@ export class Engine {
       name: "sagas",
       clock,
       leaseMs,
-      look: journal.look?.(() => options.registry.kinds()),
+      look: this.#lookIn(journal),
       claim: (limit, except) => this.#claim(limit, except),
       renew: (runs) => this.#renew(runs),
       run: (run, lease) => this.#carry(run, lease),
@@ -97,6 +103,7 @@ export class Engine {
       sagaEvents: this.sagaEvents,
       breakers: new Breakers(clock),
       isDraining: () => this.pool.isDraining,
+      isPaused: (name) => this.#paused.has(name),
       dueIn: (ms) => this.pool.dueIn(ms),
       children: options.journal.family && new Children(options.journal, options.journal.family, this),
       onRewound: (saga, foundVersion) => {
@@ -198,6 +205,41 @@ export class Engine {
       if (isRewound) this.#tools.onRewound(saga, found?.version);
       if (isRewound || found.token !== saga.token) saga.lease.stop("lost");
     }
+  }
+
+  /** The sagas of this name were paused, or resumed, through this process: it does not wait for its next look. */
+  setPaused(name: string, isPaused: boolean): void {
+    if (isPaused) this.#paused.add(name);
+    else this.#paused.delete(name);
+    this.#steered++;
+    this.pool.dueIn(0);
+  }
+
+  /** A look also says which names are paused. */
+  #lookIn(journal: Journal): DutyLook | undefined {
+    const look = journal.look?.(
+      () => this.#options.registry.kinds(),
+      (names) => this.#heardPaused(names),
+    );
+    if (!look) return undefined;
+    return {
+      expression: () => {
+        this.#steeredBefore = this.#steered;
+        return look.expression();
+      },
+      read: (value) => look.read(value),
+    };
+  }
+
+  #heardPaused(names: ReadonlySet<string>): void {
+    if (this.#steered !== this.#steeredBefore) return;
+    for (const name of this.#paused) if (!names.has(name)) this.#paused.delete(name);
+    for (const name of names) this.#paused.add(name);
+  }
+
+  /** An operator added a line through this process that leaves the calls under way: the driver reads the saga when they have ended. */
+  noteChange(id: string): void {
+    this.active.get(id)?.noteChange();
   }
 
   /** An operator added a line through this process: the call is stopped at once, not at the next renewal. */

@@ -12,17 +12,17 @@ import { graceInTransaction } from "../../runtime/own-transaction.ts";
 import type { StopReason } from "../../runtime/stoppable.ts";
 import type { Database } from "../../storage/database.ts";
 import type { RefusedWrites } from "../../storage/write/refused-writes.ts";
-import { AmendsError, errorLabel } from "../../core/errors.ts";
+import { AmendsError } from "../../core/errors.ts";
 import { sagaMachine } from "../../core/saga/machine.ts";
 import type { StepState } from "../../core/saga/state.ts";
 import { awaitedDetails, endedSaga } from "../../core/saga/steps/child.ts";
 import type { AnySaga } from "../define/definition.ts";
 import { goesOn, recorded } from "../define/own-outcome.ts";
 import type { Checkpoint, Journal, Move, Parent, RenewedClaim, SagaRecord } from "../journal/journal.ts";
-import { childEndOf, resultsOf, stallReason } from "../view/outcome.ts";
+import { childEndOf } from "../view/outcome.ts";
 import { childStep, type Children } from "./children.ts";
 import { failureLabel, failureText } from "../../core/saga/failure-text.ts";
-import { callOf, callStep } from "./call.ts";
+import { callStep, withStallCall } from "./call.ts";
 import type { Answer } from "./guarded-call.ts";
 import {
   LATER,
@@ -40,6 +40,7 @@ import { StepCalls, type SpecialCalls, type StepCallTools } from "./step-calls.t
 import { Run, type Departure } from "../driver/run.ts";
 import type { PartContext } from "../../runtime/part.ts";
 import type { SagaEvents } from "./saga-events.ts";
+import { stopsCalls } from "../journal/journal.ts";
 import { successLines } from "../driver/settle.ts";
 import { StoredProgress, type ProgressWrite } from "./progress/stored.ts";
 import { callStepInTransaction } from "./transactional.ts";
@@ -57,6 +58,8 @@ export interface HostTools extends StepCallTools {
   /** Undefined if the storage cannot link sagas. */
   readonly children: Children | undefined;
   isDraining(): boolean;
+  /** A person has paused the sagas of this name. */
+  isPaused(name: string): boolean;
   /** A saga was given back and is due after this long. */
   dueIn(ms: number): void;
 }
@@ -88,12 +91,16 @@ export class JournalHost implements SagaHost, SpecialCalls {
   #epoch: number;
   /** A version that is being written: a renewal that reads it has read this host's own line. */
   #sentVersion = 0;
+  /** A version that a renewal has read, and of which this host has taken note. */
+  #heardVersion = 0;
   /** What the checkpoint under way takes along. */
   #sentProgress: ProgressWrite | undefined;
   /** It was recovered, and has made no progress since. */
   #unconfirmedRecovery: boolean;
   /** An operator added a line that the driver has not read. */
   #isChanged = false;
+  /** That line leaves no call under way. */
+  #isStopped = false;
   readonly #calls: StepCalls;
   readonly #progress: StoredProgress;
 
@@ -137,12 +144,26 @@ export class JournalHost implements SagaHost, SpecialCalls {
   /** An operator added a line: the calls under way are told, and the driver reads the saga again. */
   interrupt(): void {
     this.#isChanged = true;
+    this.#isStopped = true;
     this.#calls.stop("cancelled");
   }
 
-  /** A renewal has read this version of the saga. */
+  /** An operator added a line that leaves the calls under way: the driver reads the saga again at its next turn. */
+  noteChange(): void {
+    this.#isChanged = true;
+  }
+
+  /** A renewal has read this version of the saga: a later one has a line of an operator. */
   sawVersion(version: number): void {
-    if (version > Math.max(this.version, this.#sentVersion)) this.interrupt();
+    if (version <= Math.max(this.version, this.#sentVersion, this.#heardVersion)) return;
+    this.#heardVersion = version;
+    void this.#hear();
+  }
+
+  /** A pause leaves the calls under way: its line is in the way of the next checkpoint, which is how the driver learns of it. */
+  async #hear(): Promise<void> {
+    const record = await this.#tools.journal.load(this.id).catch(() => undefined);
+    if (!record || stopsCalls(record, this.version)) this.interrupt();
   }
 
   /** A renewal begins now. */
@@ -162,7 +183,7 @@ export class JournalHost implements SagaHost, SpecialCalls {
 
   /** Why calls that begin now must stop, or what was told and is not dealt with yet. */
   get stopReason(): StopReason | undefined {
-    return this.lease.stopped ?? (this.#isChanged ? "cancelled" : undefined);
+    return this.lease.stopped ?? (this.#isStopped ? "cancelled" : undefined);
   }
 
   nowMs(): number {
@@ -171,6 +192,10 @@ export class JournalHost implements SagaHost, SpecialCalls {
 
   get isDraining(): boolean {
     return this.#tools.isDraining();
+  }
+
+  get isPaused(): boolean {
+    return this.run.state.paused !== undefined || this.#tools.isPaused(this.definition.name);
   }
 
   get interruption(): "changed" | "lost" | undefined {
@@ -249,13 +274,13 @@ export class JournalHost implements SagaHost, SpecialCalls {
     // The saga that waits for its end is due now.
     if (this.parent && sagaMachine.isTerminal(lines.state.status)) this.#tools.dueIn(0);
     if (!lines.rest) return "held";
-    this.#tools.dueIn(lines.rest.releaseMs);
+    if (!this.isPaused) this.#tools.dueIn(lines.rest.releaseMs);
     return "left";
   }
 
   #checkpoint(lines: Lines): Checkpoint {
     const { entry, more, state } = lines;
-    const emissions = this.#withStalled(lines);
+    const emissions = withStallCall(this.#tools, this.run, lines);
     const { id: sagaId, token } = this;
     const epoch = this.#epoch;
     return {
@@ -270,30 +295,6 @@ export class JournalHost implements SagaHost, SpecialCalls {
       move: this.#move(lines),
       state,
     };
-  }
-
-  /** With the call that follows a stall, if the saga stalls by these lines. */
-  #withStalled({ emissions, state }: Lines): Lines["emissions"] {
-    const { stalled } = this.run.definition;
-    if (!stalled || state.status !== "STALLED" || this.run.state.status === "STALLED") return emissions;
-    const { keyId: sagaId, input } = this.run;
-    const context = {
-      sagaId,
-      input,
-      results: resultsOf(state),
-      reason: stallReason(state),
-      step: state.stall?.step,
-    };
-    try {
-      const payload = stalled.payload(context);
-      return [...emissions, callOf(this.#tools)({ name: stalled.name, payload })];
-    } catch (error) {
-      this.warn(
-        { id: this.id, error: errorLabel(error) },
-        "amends: onStalled of a saga failed; its call was not made",
-      );
-      return emissions;
-    }
   }
 
   /** How the saga's row changes; undefined if it does not. */
@@ -335,6 +336,7 @@ export class JournalHost implements SagaHost, SpecialCalls {
   /** A saga that the database knows less of than this worker does is lost, too: the database went back in time. */
   async reread(): Promise<"changed" | "lost"> {
     this.#isChanged = false;
+    this.#isStopped = false;
     const record = await this.#tools.journal.load(this.id);
     if (!record || record.version < this.version) this.#tools.onRewound(this, record?.version);
     if (!record || record.version < this.version || record.token !== this.token) {

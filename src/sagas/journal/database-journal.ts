@@ -123,8 +123,8 @@ export class DatabaseJournal implements Journal {
     return cannotExist(id) ? undefined : this.#reader.load(id, session);
   }
 
-  look(kinds: () => readonly KnownKind[]): DutyLook {
-    return this.#kinds.look(kinds);
+  look(kinds: () => readonly KnownKind[], onPaused: (names: ReadonlySet<string>) => void): DutyLook {
+    return this.#kinds.look(kinds, onPaused);
   }
 
   async claim(
@@ -235,7 +235,9 @@ export class DatabaseJournal implements Journal {
       const written = await session.query(insertLines(dialect, [line]));
       if (written.length === 0) continue;
       const running = record.owner !== undefined && state.status === record.state.status;
-      await session.query(moveFor(dialect, { id, version, from: record.state.status, state, running }));
+      const { status: from } = record.state;
+      const { keepsGate = false } = decided;
+      await session.query(moveFor(dialect, { id, version, from, state, running, keepsGate }));
       if (sagaMachine.isTerminal(state.status)) {
         await session.query(forgetInterests(dialect, [id]));
         const { parent } = record;

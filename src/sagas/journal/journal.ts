@@ -20,6 +20,16 @@ export const OPERATOR_TOKEN = -1;
 /** A line of the log as it was read: the version that it made, and the token under which it was written. */
 export type LogEntry = Entry & { readonly id: number; readonly token: number };
 
+/** Operators have added lines after this version of which the calls under way must know. Those of a paused saga may end. */
+export function stopsCalls(
+  { entries, state }: Pick<SagaRecord, "entries" | "state">,
+  version: number,
+): boolean {
+  const isNews = ({ id, token, step }: LogEntry): boolean =>
+    id > version && token === OPERATOR_TOKEN && step !== "$pause" && step !== "$resume";
+  return state.paused === undefined && entries.some(isNews);
+}
+
 /** A saga as it was read: its row, its log, and what they add up to. */
 export interface SagaRecord {
   readonly id: string;
@@ -187,8 +197,11 @@ export interface Journal {
   appendIn(session: Session, checkpoint: Checkpoint): Promise<boolean>;
   /** With a session, as that transaction sees it. */
   load(id: string, session?: Session): Promise<SagaRecord | undefined>;
-  /** What a worker's look reads of sagas of these kinds. Undefined on a storage that the user implements. */
-  look?(kinds: () => readonly KnownKind[]): DutyLook;
+  /**
+   * What a worker's look reads of sagas of these kinds; it passes on which names are paused. Undefined on a storage that the user
+   * implements.
+   */
+  look?(kinds: () => readonly KnownKind[], onPaused: (names: ReadonlySet<string>) => void): DutyLook;
   claim(
     kinds: readonly KnownKind[],
     limit: number,
@@ -251,4 +264,6 @@ export type CheckFound = (saga: NewSaga, found: SagaRecord | undefined) => void;
 
 export interface OperatorLine {
   readonly entry: Entry;
+  /** A saga that no worker has stays due when it was. Default: it becomes due at once. */
+  readonly keepsGate?: boolean | undefined;
 }

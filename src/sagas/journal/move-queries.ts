@@ -5,7 +5,7 @@ import { failingStep, type SagaState } from "../../core/saga/state.ts";
 import { bigint, flag, int, text } from "../../storage/column.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { fields } from "../../storage/fields.ts";
-import { kindOfLanes } from "../../storage/limits/lane.ts";
+import { laneWithoutLimits, pausedLane, unpausedLane } from "../../storage/limits/lane.ts";
 import { empty, literals, raw, sql, type Sql } from "../../storage/sql.ts";
 import type { Checkpoint } from "./journal.ts";
 import { awaitsText } from "./signal-queries.ts";
@@ -50,7 +50,7 @@ export function moveSagas(dialect: Dialect, moves: readonly Checkpoint[], writte
   const isProgress = moves.some(({ move }) => move?.progress !== undefined);
   const isTurn = moves.some(({ move }) => move?.to === TURNED);
   const lane = isTurn
-    ? sql`kind = case when r.to_status = ${literals([TURNED])} then ${kindOfLanes(dialect, raw("c.kind"))} else c.kind end,`
+    ? sql`kind = case when r.to_status = ${literals([TURNED])} then ${laneWithoutLimits(dialect, raw("c.kind"))} else c.kind end,`
     : empty;
   const progress = isProgress ? sql`progress = nullif(coalesce(r.progress, c.progress), ''),` : empty;
   return sql`update ${dialect.table("saga_executions")} as c
@@ -74,18 +74,27 @@ export interface OutsideMove {
   readonly state: SagaState;
   /** A worker has it and will see the new line; otherwise it becomes due at once. */
   readonly running: boolean;
+  /** It stays due when it was. */
+  readonly keepsGate: boolean;
 }
 
-export function moveFor(dialect: Dialect, { id, version, from, state, running }: OutsideMove): Sql {
+/** A saga that is paused, or no longer is, changes its lane with it. */
+export function moveFor(
+  dialect: Dialect,
+  { id, version, from, state, running, keepsGate }: OutsideMove,
+): Sql {
   const to = state.status;
   if (from !== to && !sagaMachine.arrow(from, to)) throw new Error(`no arrow from ${from} to ${to}`);
   const closed = !CLAIMABLE.includes(to);
   const owner = running ? sql`owner` : sql`null`;
-  const gate = closed ? sql`null` : running ? sql`next_attempt_at` : dialect.now();
+  const gate = closed ? sql`null` : running || keepsGate ? sql`next_attempt_at` : dialect.now();
   const isFree = to === TURNED || state.cancel;
-  const lane = isFree ? sql`kind = ${kindOfLanes(dialect, raw("kind"))},` : empty;
+  const unlimited = isFree ? laneWithoutLimits(dialect, raw("kind")) : raw("kind");
+  const { paused } = state;
+  const lane = paused ? pausedLane(dialect, unlimited) : unpausedLane(dialect, unlimited);
+  const pause = paused ? JSON.stringify({ reason: paused.reason, by: paused.by }) : null;
   return sql`update ${dialect.table("saga_executions")}
-    set ${lane} status = ${to}, version = ${version}, owner = ${owner}, next_attempt_at = ${gate},
+    set kind = ${lane}, paused_at = ${paused ? sql`coalesce(paused_at, ${dialect.now()})` : raw("null")}, pause = ${pause}, status = ${to}, version = ${version}, owner = ${owner}, next_attempt_at = ${gate},
       recovery_attempts = case when ${running ? 1 : 0} = 1 then recovery_attempts else 0 end,
       progress = ${sagaMachine.isTerminal(to) ? raw("null") : raw("progress")},
       failing_at = ${failingStep(state) ? raw("failing_at") : raw("null")},

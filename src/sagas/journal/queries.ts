@@ -11,6 +11,7 @@ import type { LimitedTable } from "../../storage/limits/queries.ts";
 import { empty, literals, raw, sql, type Sql } from "../../storage/sql.ts";
 import type { KnownKind, RenewedClaim } from "./journal.ts";
 import { kindOf } from "../kinds/kind-of.ts";
+import { isPausedKind } from "../kinds/queries.ts";
 import { EXECUTION, LINE } from "./rows.ts";
 
 /** Sagas that never lost a worker come first: one that kills its worker must not take the healthy ones along. */
@@ -51,7 +52,7 @@ export function claimSagas(
   grants: readonly Grant[] = [],
 ): Sql {
   const column = raw("due.kind");
-  const lanes = { column, names: kinds };
+  const lanes = { column, names: kinds, isPaused: isPausedKind(dialect) };
   const classes = SAGAS.classes.map((rowClass) => ({ ...rowClass, lanes }));
   return claimStatement(
     dialect,

@@ -7,7 +7,8 @@ import { flag, int, optional, text } from "../../storage/column.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { fields } from "../../storage/fields.ts";
 import { lanesInUse } from "../../storage/lanes.ts";
-import { behindKind, kindOfLanes } from "../../storage/limits/lane.ts";
+import { before, behindKind, behindLimits, kindOfLanes } from "../../storage/limits/lane.ts";
+import { isPausedName } from "../../storage/pauses/queries.ts";
 import type { Selection } from "../../storage/read/selection.ts";
 import { literals, raw, sql, type Sql } from "../../storage/sql.ts";
 import { projection, type Projection } from "../../storage/table.ts";
@@ -28,6 +29,11 @@ export function openKinds(dialect: Dialect): Sql {
 /** The kind of `lanes.lane`. */
 export function kindOfLane(dialect: Dialect): Sql {
   return kindOfLanes(dialect, raw("lanes.lane"));
+}
+
+/** A condition over a lane: a person has paused the sagas of its name. */
+export function isPausedKind(dialect: Dialect): (lane: Sql) => Sql {
+  return (lane) => isPausedName(dialect, "sagas", before(dialect, lane, "@"));
 }
 
 /** A kind of open sagas. All sagas of a kind have the same plan. */
@@ -57,7 +63,7 @@ function firstOf(dialect: Dialect, column: string): Sql {
 export function selectOpenLanes(dialect: Dialect): Sql {
   const kind = kindOfLane(dialect);
   const limited = sql`exists (select 1 from ${dialect.table("saga_executions")} as o
-    where o.status in (${literals(CLAIMABLE)}) and o.kind > ${kind} and o.kind < ${behindKind(kind)})`;
+    where o.status in (${literals(CLAIMABLE)}) and o.kind > ${kind} and o.kind < ${behindLimits(kind)})`;
   return sql`with recursive ${openKinds(dialect)}
     select ${kind} as lane, case when ${limited} then 1 else 0 end as limited, ${firstOf(dialect, "name")} as name, ${firstOf(dialect, "definition")} as definition,
       ${firstOf(dialect, "plan")} as plan

@@ -53,11 +53,15 @@ export class ServedKinds {
     this.#open = rows.flatMap((row) => OPEN_LANE.tryRead(row) ?? []);
   }
 
-  /** What the worker's look reads of sagas of these kinds. */
-  look(kinds: () => readonly KnownKind[]): DutyLook {
+  /** What the worker's look reads of sagas of these kinds. The paused names that it has read are passed on. */
+  look(kinds: () => readonly KnownKind[], onPaused: (names: ReadonlySet<string>) => void): DutyLook {
     return {
       expression: () => (kinds().length > 0 ? untilByKind(this.#db.dialect) : undefined),
-      read: (value) => this.#looked(value, kinds()),
+      read: (value) => {
+        const [untils, paused] = lookedAt(value);
+        onPaused(new Set(paused));
+        return this.#looked(untils, kinds());
+      },
     };
   }
 
@@ -65,8 +69,8 @@ export class ServedKinds {
    * What the worker's look has found: the milliseconds until the first saga of each open kind is due. A kind that was not read
    * yet counts as due, because the claim reads what it is.
    */
-  #looked(value: unknown, kinds: readonly KnownKind[]): number | undefined {
-    const untilMs = Object.entries(untilOf(value));
+  #looked(untils: Untils, kinds: readonly KnownKind[]): number | undefined {
+    const untilMs = Object.entries(untils);
     const all = this.served(kinds);
     const served = new Set(all.map(({ kind }) => kind));
     const limited = this.limitedOf(all);
@@ -128,7 +132,10 @@ function fits(plan: string, known: KnownKind): boolean {
   }
 }
 
-/** Without a number: no saga of the kind can be claimed. */
-function untilOf(value: unknown): Readonly<Record<string, number | null>> {
-  return typeof value === "string" ? (JSON.parse(value) as Record<string, number | null>) : {};
+/** By kind. Without a number: no saga of the kind can be claimed. */
+type Untils = Readonly<Record<string, number | null>>;
+
+/** What a look has read: when the sagas of each kind are due, and the names that are paused. */
+function lookedAt(value: unknown): readonly [untils: Untils, paused: readonly string[]] {
+  return typeof value === "string" ? (JSON.parse(value) as [Untils, string[]]) : [{}, []];
 }

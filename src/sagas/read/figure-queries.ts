@@ -7,7 +7,7 @@ import { fields } from "../../storage/fields.ts";
 import { joinFirst } from "../../storage/first-rows.ts";
 import { nextDueIn } from "../../storage/read/next-due.ts";
 import { join, literals, raw, sql, type Sql } from "../../storage/sql.ts";
-import { kindOfLane, openKinds } from "../kinds/queries.ts";
+import { isPausedKind, kindOfLane, openKinds } from "../kinds/queries.ts";
 import { someOpen } from "./list-queries.ts";
 import { inState } from "./walk-queries.ts";
 
@@ -82,8 +82,8 @@ export function listDurations(dialect: Dialect, fromMs: number, limit: number): 
 
 /**
  * The due sagas of each kind and the oldest of them: those that never lost a worker, and the others. The index of due sagas
- * begins with the kind and the number of recoveries. Those that limits by key may hold back are not among them: they do not wait
- * for a worker.
+ * begins with the kind and the number of recoveries. Those that limits by key may hold back, and those that are paused, are not
+ * among them: they do not wait for a worker.
  */
 export function selectDue(dialect: Dialect, max: number): Sql {
   const place = raw(byPriority(dialect, "c."));
@@ -97,14 +97,14 @@ export function selectDue(dialect: Dialect, max: number): Sql {
   const each = [raw("= 0"), raw("> 0")].map(
     (recoveries) => sql`select (select min(counted.since) from ${due(recoveries)}) as since,
       (select count(*) from ${due(recoveries)}) as due, ${dialect.epochMs(dialect.now())} as now_at
-      from lanes where lanes.lane is not null`,
+      from lanes where lanes.lane is not null and not ${isPausedKind(dialect)(raw("lanes.lane"))}`,
   );
   return sql`with recursive ${openKinds(dialect)} ${join(each, " union all ")}`;
 }
 
 /** When the next saga becomes due: a wait ends, or the lease of a worker. */
 export function nextSagaDue(dialect: Dialect): Sql {
-  const isOpen = sql`c.status in (${literals(CLAIMABLE)})`;
+  const isOpen = sql`c.status in (${literals(CLAIMABLE)}) and c.paused_at is null`;
   return nextDueIn(dialect, dialect.table("saga_executions"), "next_attempt_at", isOpen);
 }
 

@@ -1,6 +1,6 @@
 /** A saga as a line of a list. */
 import { claimCount } from "../../core/claim-token.ts";
-import type { SagaStatus } from "../../core/saga/machine.ts";
+import { sagaMachine, type SagaStatus } from "../../core/saga/machine.ts";
 import { decodePlan, type Plan } from "../../core/saga/plan.ts";
 import type { Attributes } from "../../core/start/attributes.ts";
 import { bigint, float, instant, int, json, optional, text } from "../../storage/column.ts";
@@ -29,6 +29,8 @@ export interface SagaSummary {
   readonly dueAtMs: number | undefined;
   /** It is only recorded, and due later. */
   readonly isScheduled: boolean;
+  /** A person has paused it; a pause of its name does not show here. False in the archive. */
+  readonly isPaused: boolean;
   /** Empty in the archive, of which lists read no records. */
   readonly attributes: Attributes;
   /** Undefined while the saga is where it ran. */
@@ -46,6 +48,7 @@ interface SharedRow extends Omit<
   | "runAtMs"
   | "dueAtMs"
   | "isScheduled"
+  | "isPaused"
   | "attributes"
   | "archivedAtMs"
   | "claims"
@@ -62,6 +65,7 @@ interface LineRow extends SharedRow {
   readonly attributes: Attributes | undefined;
   readonly runAtMs: number | undefined;
   readonly dueAtMs: number | undefined;
+  readonly pausedAtMs: number | undefined;
 }
 
 /** As `failureText` writes it. */
@@ -93,6 +97,7 @@ export const LINE: Table<LineRow> = table("saga_executions", {
   attributes: optional(json<Attributes>("attributes")),
   runAtMs: optional(instant("run_at")),
   dueAtMs: optional(instant("next_attempt_at")),
+  pausedAtMs: optional(instant("paused_at")),
 });
 export const ARCHIVED: Table<ArchivedRow> = table("saga_archive", {
   ...SHARED,
@@ -108,6 +113,7 @@ const LISTED = projection({
   attributes: LINE.shape.attributes,
   runAtMs: LINE.shape.runAtMs,
   dueAtMs: LINE.shape.dueAtMs,
+  pausedAtMs: LINE.shape.pausedAtMs,
   nowMs: optional(float("now_at")),
   archivedAtMs: optional(instant("archived_at")),
 });
@@ -121,6 +127,7 @@ export function toSummary(row: Row): SagaSummary {
     priority = 0,
     error,
     errorLabel,
+    pausedAtMs,
     ...saga
   } = LISTED.read(row);
   const { status, dueAtMs } = saga;
@@ -133,6 +140,7 @@ export function toSummary(row: Row): SagaSummary {
     error:
       errorLabel === undefined ? undefined : { label: errorLabel, step: error?.stall?.step ?? error?.step },
     isScheduled: isScheduled(status, { dueAtMs, nowMs }),
+    isPaused: pausedAtMs !== undefined && !sagaMachine.isTerminal(status),
   };
 }
 

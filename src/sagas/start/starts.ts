@@ -87,12 +87,17 @@ export class Starts {
     const input = typeof checked === "string" ? checked : await checked;
     const saga = this.#newSaga(definition, input, request, "amends.start");
     saga.parent = parent;
-    const { pool, registry } = this.#tools;
+    const { pool, registry, host } = this.#tools;
     // Whether and when the caller's own transaction commits is not known here: such a saga is claimed afterwards.
     // So is a saga of which this process knows nothing but a reference, and one that is due later.
     const isKnown = saga.plan.length > 0 && registry.get(saga.name, saga.definition) !== undefined;
-    // A saga with limits by key is recorded first: only a claim gives places.
-    const isOwn = session === undefined && isKnown && saga.gate === undefined && !saga.limits;
+    // A saga with limits by key is recorded first: only a claim gives places. One whose name is paused waits.
+    const isOwn =
+      session === undefined &&
+      isKnown &&
+      saga.gate === undefined &&
+      !saga.limits &&
+      !host.isPaused(saga.name);
     const slot = isOwn ? (pool.reserve(1) ?? (await pool.reserveAfterClaim(1))) : undefined;
     if (slot) {
       saga.owner = this.#tools.owner;

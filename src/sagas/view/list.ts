@@ -63,6 +63,8 @@ export interface SagaItem<Attribute extends string = string> {
   readonly dueAt: Date | undefined;
   /** True while it is PENDING and the time that its start named has not come. */
   readonly isScheduled: boolean;
+  /** True while it is paused by itself. `amends.paused()` says which names are. */
+  readonly isPaused: boolean;
   /** The label of why it failed, stalled or keeps failing; undefined if nothing is wrong with it. */
   readonly error: string | undefined;
   /** The step at which that happened; undefined if there is none. */
@@ -149,7 +151,7 @@ function bad(where: string, why: string, field: string): AmendsError {
 }
 
 function toItem<Attribute extends string>(saga: SagaSummary): SagaItem<Attribute> {
-  const { id, name, version = 1, status, priority, isScheduled, error, dueAtMs } = saga;
+  const { id, name, version = 1, status, priority, isScheduled, isPaused, error, dueAtMs } = saga;
   return {
     id,
     name,
@@ -161,6 +163,7 @@ function toItem<Attribute extends string>(saga: SagaSummary): SagaItem<Attribute
     updatedAt: new Date(saga.updatedAtMs),
     dueAt: dueAtMs === undefined ? undefined : new Date(dueAtMs),
     isScheduled,
+    isPaused,
     error: error?.label,
     step: error?.step,
   };

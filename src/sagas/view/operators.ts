@@ -5,11 +5,12 @@ import { checkNote, type OperatorNote } from "../../core/operator-note.ts";
 import { control, type ControlDetails, type ControlName } from "../../core/saga/entry.ts";
 import { pivotBegun, turnEntry } from "../../core/saga/interpreter.ts";
 import { sagaMachine } from "../../core/saga/machine.ts";
-import { failingStep, indexOf, isActing, nameAt, type SagaState } from "../../core/saga/state.ts";
+import { failingStep, indexOf, isActing, nameAt, type Pause, type SagaState } from "../../core/saga/state.ts";
 import { canTurn } from "../../core/saga/undoing.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { OperatorLine, Journal, SagaRecord } from "../journal/journal.ts";
 import { checkReversible, newReversal } from "../engine/reversal.ts";
+import type { PausedSaga } from "../read/paused.ts";
 import { failedUndos } from "./outcome.ts";
 
 export type { OperatorNote };
@@ -166,6 +167,33 @@ export class Operators {
     return reversal;
   }
 
+  /** Holds a saga that has not ended. One that is paused stays so, with its first reason. */
+  async pause(id: string, note: OperatorNote): Promise<PausedSaga> {
+    const { state, name, nowMs } = await this.#act(id, note, ({ state: { status, paused } }, details) => {
+      if (sagaMachine.isTerminal(status))
+        throw new AmendsError("NOT_ALLOWED_NOW", `The saga has ended (${status}): it cannot be paused.`, {
+          status,
+        });
+      return paused ? undefined : { ...line("$pause", details), keepsGate: true };
+    });
+    const { reason = "", by, atMs = nowMs } = state.paused as Pause;
+    this.#engine.noteChange(id);
+    return { id, name, reason, by, sinceMs: atMs };
+  }
+
+  /** Lets a paused saga go on from where it stands. False if it was not paused. */
+  async resume(id: string, note: OperatorNote): Promise<boolean> {
+    let isResumed = false;
+    await this.#act(id, note, ({ state: { paused, status } }, details) => {
+      if (!paused || sagaMachine.isTerminal(status)) return undefined;
+      isResumed = true;
+      return { ...line("$resume", details), keepsGate: true };
+    });
+    this.#engine.noteChange(id);
+    this.#engine.dueIn(0);
+    return isResumed;
+  }
+
   async #act(
     id: string,
     note: SagaNote,
@@ -178,9 +206,9 @@ export class Operators {
       return decide(found, details);
     });
     // Whatever it is doing forward has become pointless; an undo under way is just what was asked for.
-    const { cancel, status, steps } = record.state;
+    const { cancel, status, steps, paused } = record.state;
     const isUndoing = steps.some(({ undo }) => undo === "begun");
-    if (cancel && status === "RUNNING" && !isUndoing) this.#engine.interrupt(id);
+    if (cancel && !paused && status === "RUNNING" && !isUndoing) this.#engine.interrupt(id);
     if (sagaMachine.isTerminal(status))
       this.#engine.ends.tell({ id, name: record.name, version: record.definition, state: record.state });
     this.#engine.sagaEvents.publish(id, { version: record.version, entry: undefined, state: record.state });

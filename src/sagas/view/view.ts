@@ -24,7 +24,8 @@ export interface TimelineEntry {
   /** When the line was written, by the database's clock. */
   readonly at: Date;
   /**
-   * The name of the step, or what Amends or an operator did: claim, release, cancel, turn, stall, retry, skip, resolve.
+   * The name of the step, or what Amends or an operator did: claim, release, cancel, turn, stall, retry, skip, resolve,
+   * pause, resume.
    */
   readonly name: string;
   /** `step` for a call or a wait of a step, `control` for what Amends or an operator did to the saga. */
@@ -68,6 +69,18 @@ export interface Waiting {
   readonly since: Date;
   /** When the wait ends at the latest; undefined if it has no time limit. */
   readonly until: Date | undefined;
+}
+
+/** Who holds a saga, why, and since when. */
+export interface SagaPause {
+  /** Whether this saga was paused (`id`), or all sagas of its name (`saga`). */
+  readonly kind: "id" | "saga";
+  /** The reason that the operator gave. */
+  readonly reason: string;
+  /** The operator; undefined if no name was given. */
+  readonly by: string | undefined;
+  /** Since when, by the database's clock. */
+  readonly since: Date;
 }
 
 /** A call that has not returned although its time limit has passed. */
@@ -122,6 +135,8 @@ export interface SagaView {
   readonly attributes: Attributes;
   /** What it waits for; undefined if it does not wait. */
   readonly waiting: Waiting | undefined;
+  /** Who holds it and why, where a person has paused it or all sagas of its name; undefined if it is not paused. */
+  readonly paused: SagaPause | undefined;
   /** The process that runs it; undefined if none does. */
   readonly owner: string | undefined;
   /** How often another worker took it over since it last made progress. */
@@ -155,8 +170,12 @@ export interface SagaView {
   readonly timeline: readonly TimelineEntry[];
 }
 
-/** `relatives` are read for the view of one saga only. */
-export function viewOf(record: SagaRecord, relatives: readonly Relative[] = []): SagaView {
+/** `relatives`, and the pause of all sagas of its name, are read for the view of one saga only. */
+export function viewOf(
+  record: SagaRecord,
+  relatives: readonly Relative[] = [],
+  pausedName?: SagaPause,
+): SagaView {
   const { state } = record;
   const related = ({ id, status, step }: Relative): RelatedSaga => ({ id, status, step });
   const reversal = relatives.find(({ isReversal }) => isReversal);
@@ -177,6 +196,7 @@ export function viewOf(record: SagaRecord, relatives: readonly Relative[] = []):
     priority: record.priority,
     attributes: record.attributes ?? {},
     waiting: waitingOf(record),
+    paused: pauseOf(record, pausedName),
     owner: record.owner,
     recoveryAttempts: record.recoveryAttempts,
     error: failureOf(state.failure),
@@ -200,6 +220,13 @@ export function isScheduled(
   { dueAtMs, nowMs }: Pick<SagaRecord, "dueAtMs" | "nowMs">,
 ): boolean {
   return status === RECORDED && dueAtMs !== undefined && dueAtMs > nowMs;
+}
+
+function pauseOf({ state, nowMs }: SagaRecord, pausedName: SagaPause | undefined): SagaPause | undefined {
+  if (sagaMachine.isTerminal(state.status)) return undefined;
+  if (!state.paused) return pausedName;
+  const { reason = "", by, atMs = nowMs } = state.paused;
+  return { kind: "id", reason, by, since: new Date(atMs) };
 }
 
 function waitingOf({ state, createdAtMs }: SagaRecord): Waiting | undefined {

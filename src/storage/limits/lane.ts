@@ -11,7 +11,9 @@ import { literals, raw, sql, type Sql } from "../sql.ts";
 /** The signs are in no name and no digest, and sort before the characters of a digest: the lanes of a kind follow it at once. */
 const CONCURRENCY = "!";
 const RATE = "+";
-/** Sorts after both signs, and before every character of a digest. */
+/** Rows of any lane that are paused wait in a lane of their own, which no claim names. */
+const PAUSED = ",";
+/** Sorts after these signs, and before every character of a digest. */
 const BEHIND = "/";
 
 const DIGEST_LENGTH = 16;
@@ -31,12 +33,32 @@ function digest(parts: readonly (string | number)[]): string {
 
 /** The kind of the rows of a lane. */
 export function kindOfLane(lane: string): string {
-  return lane.split(/[!+]/, 1)[0] as string;
+  return lane.split(/[!+,]/, 1)[0] as string;
 }
 
 /** The same as SQL. */
 export function kindOfLanes(dialect: Dialect, lane: Sql): Sql {
-  return before(dialect, before(dialect, lane, RATE), CONCURRENCY);
+  return before(dialect, before(dialect, before(dialect, lane, PAUSED), RATE), CONCURRENCY);
+}
+
+/** The lane in which a row of this lane waits while it is paused. */
+export function pausedLane(dialect: Dialect, lane: Sql): Sql {
+  return sql`(${unpausedLane(dialect, lane)} || ${literals([PAUSED])})`;
+}
+
+/** The lane of a row that is no longer paused. */
+export function unpausedLane(dialect: Dialect, lane: Sql): Sql {
+  return before(dialect, lane, PAUSED);
+}
+
+/** A condition: the lane is one of paused rows. */
+export function isPausedLane(dialect: Dialect, lane: Sql): Sql {
+  return sql`${unpausedLane(dialect, lane)} <> ${lane}`;
+}
+
+/** The lane of a row that needs no limit any more. It stays paused. */
+export function laneWithoutLimits(dialect: Dialect, lane: Sql): Sql {
+  return sql`(${kindOfLanes(dialect, lane)} || case when ${isPausedLane(dialect, lane)} then ${literals([PAUSED])} else '' end)`;
 }
 
 /** The lane after the first claim, which alone counts for the rate. */
@@ -49,6 +71,11 @@ export function limitedLanes(kind: Sql): Sql {
   return sql`(${kind} || ${literals([CONCURRENCY])})`;
 }
 
+/** The first text behind a kind and the lanes of its limits: its paused rows without limits follow. */
+export function behindLimits(kind: Sql): Sql {
+  return sql`(${kind} || ${literals([PAUSED])})`;
+}
+
 /** The first text behind a kind and all of its lanes. */
 export function behindKind(kind: Sql): Sql {
   return sql`(${kind} || ${literals([BEHIND])})`;
@@ -59,7 +86,8 @@ export function isLimited(dialect: Dialect, lane: Sql): Sql {
   return sql`${kindOfLanes(dialect, lane)} <> ${lane}`;
 }
 
-function before(dialect: Dialect, text: Sql, sign: string): Sql {
+/** The text in front of a sign, or all of it. */
+export function before(dialect: Dialect, text: Sql, sign: string): Sql {
   const quoted = raw(`'${sign}'`);
   return dialect.pick({
     postgres: sql`split_part(${text}, ${quoted}, 1)`,

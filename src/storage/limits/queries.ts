@@ -8,6 +8,8 @@ import { float, int, json, optional, text } from "../column.ts";
 import type { Dialect } from "../database.ts";
 import { fields } from "../fields.ts";
 import { literals, raw, sql, type Sql } from "../sql.ts";
+import { isPausedName } from "../pauses/queries.ts";
+import { isPausedLane } from "./lane.ts";
 import { projection, type Projection } from "../table.ts";
 
 /** A table of work with limits. It has the columns `name`, `concurrency_key` and `limits`. */
@@ -51,7 +53,8 @@ export function surveyLanes(dialect: Dialect, of: LimitedTable, after: string, l
     looked as materialized (select walk.lane, walk.place, ${first("name")} as name, ${first("limits")} as limits,
       ${first("concurrency_key")} as concurrency_key from walk)
     select looked.lane, looked.name, looked.limits,
-      case when looked.lane is null then 0 when ${anyDue(dialect, claimable, sql`due.${raw(lane)} = looked.lane and ${where}`)} then 1 else 0 end as due,
+      case when looked.lane is null or ${isPausedLane(dialect, raw("looked.lane"))} or ${isPausedName(dialect, of.queue, raw("looked.name"))} then 0
+        when ${anyDue(dialect, claimable, sql`due.${raw(lane)} = looked.lane and ${where}`)} then 1 else 0 end as due,
       (select count(*) from ${table} as h where ${isHeld("h")} and h.name = looked.name
         and h.concurrency_key = looked.concurrency_key and h.next_attempt_at > ${dialect.now()}) as running
     from looked order by looked.place`;

@@ -7,6 +7,7 @@ import { erasure } from "./0001-initial/erasure.ts";
 import { events } from "./0001-initial/events.ts";
 import { limits } from "./0001-initial/limits.ts";
 import { outbox } from "./0001-initial/outbox.ts";
+import { pauses } from "./0001-initial/pauses.ts";
 import { refusedWrites } from "./0001-initial/refused-writes.ts";
 import { sagas } from "./0001-initial/sagas.ts";
 import { schedules } from "./0001-initial/schedules.ts";
@@ -29,6 +30,7 @@ export function initial(dialect: Dialect): string[] {
     ...refusedWrites(ddl),
     ...workers(ddl),
     ...limits(ddl),
+    ...pauses(ddl),
   ];
 }
 

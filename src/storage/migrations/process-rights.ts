@@ -30,6 +30,7 @@ export const SAGA_RIGHTS: Role = {
     saga_signals: APPEND,
     saga_interests: REPLACE,
     outbox: APPEND,
+    pauses: READ,
     refused_writes: CHANGE,
     ...LIMITS,
   },
@@ -53,7 +54,7 @@ export const EVENT_RIGHTS: Role = {
 /** For a worker that makes calls. */
 export const CALL_RIGHTS: Role = {
   name: "calls",
-  grants: { migrations: READ, outbox: CHANGE, refused_writes: CHANGE, ...LIMITS },
+  grants: { migrations: READ, outbox: CHANGE, pauses: READ, refused_writes: CHANGE, ...LIMITS },
 };
 
 /** For a worker that erases. */
@@ -84,6 +85,7 @@ const LISTED: readonly string[] = [
   "audit_head",
   "operator_actions",
   "limit_starts",
+  "pauses",
   "workers",
   "refused_writes",
   "webhook_events",
@@ -109,6 +111,7 @@ const OPERATORS: Grants = {
   saga_state: { update: true },
   outbox: { insert: true, update: true },
   operator_actions: { insert: true },
+  pauses: { insert: true, delete: true },
   subjects: { update: true },
   audit_events: { insert: true },
   audit_head: { insert: true, update: true },

@@ -23,6 +23,7 @@ export class MemoryHost implements SagaHost {
   readonly run: Run;
   /** A host in memory is never shut down: its process ends. */
   readonly isDraining = false;
+  readonly isPaused = false;
   readonly #saga: MemorySaga;
   readonly #tools: StepCallTools;
   readonly #calls: StepCalls;

@@ -49,6 +49,7 @@ export class MemoryProcess extends Mortality {
   #host(host: MemoryHost): SagaHost {
     return {
       isDraining: false,
+      isPaused: false,
       get interruption() {
         return host.interruption;
       },

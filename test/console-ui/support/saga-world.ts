@@ -163,6 +163,8 @@ function store(
     updatedAt: new Date(endMs).toISOString(),
     runAt: seed.runAtMs === undefined ? null : new Date(seed.runAtMs).toISOString(),
     isScheduled: seed.runAtMs !== undefined && status === "PENDING",
+    paused: null,
+    isPaused: false,
     attributes: seed.attributes ?? {},
     priority: seed.priority ?? 0,
     durationMs: endMs - seed.startMs,
@@ -232,5 +234,5 @@ export function lineOf({ detail }: StoredSaga): SagaLine {
     lastError,
     archivedAt,
   };
-  return { ...line, runAt, isScheduled, attributes };
+  return { ...line, runAt, isScheduled, isPaused: detail.isPaused, attributes };
 }

@@ -65,6 +65,14 @@ function sagaAction(world: World, id: string, action: string, body: Body): unkno
   if (body["revision"] !== undefined && body["revision"] !== saga.detail.revision) {
     throw new Refused(409, { code: "CONFLICT", message: "More has happened since: load it again." });
   }
+  if (action === "pause" || action === "resume") {
+    const since = new Date().toISOString();
+    const why = { kind: "id", reason: String(body["reason"]), by: "ann", since } as const;
+    const paused = action === "pause" ? why : null;
+    const held = { ...saga.detail, paused, isPaused: paused !== null, revision: saga.detail.revision + 1 };
+    world.sagas.set(id, { ...saga, detail: held });
+    return held;
+  }
   const endings = {
     retry: "COMPENSATING",
     skip: "FAILED",

@@ -26,6 +26,12 @@ export function readWorld(world: World, name: string, query: URLSearchParams): u
   }
   if (room === "sagas")
     return first === undefined ? sagas(world, query) : (world.sagas.get(first)?.detail ?? lost());
+  if (room === "paused") {
+    const held = [...world.sagas.values()].flatMap(({ detail: { id, saga, paused } }) =>
+      paused ? [{ ...paused, id, name: saga }] : [],
+    );
+    return pageOf(held, query);
+  }
   if (room === "schedules") {
     if (first !== undefined) return world.schedules.get(first) ?? lost();
     const wanted = query.get("q") ?? "";

@@ -50,7 +50,9 @@ export interface SagaHistory {
 }
 
 const OPERATOR_TOKEN = -1;
-const OPERATOR_STEPS = new Set(["$cancel", "$turn", "$retry", "$skip", "$resolve"]);
+const OPERATOR_STEPS = new Set(["$cancel", "$turn", "$retry", "$skip", "$resolve", "$pause", "$resume"]);
+/** No line of a paused saga: no worker claims it, and a second pause changes nothing. */
+const WAITS_FOR_RESUME = new Set(["$claim", "$pause"]);
 const TERMINAL = new Set(["COMPLETED", "FAILED"]);
 
 /** The statuses in which a control line may be written. */
@@ -65,6 +67,8 @@ const CONTROL: Readonly<Record<string, readonly SagaState["status"][]>> = {
   $retry: ["STALLED"],
   $skip: ["STALLED", "RUNNING"],
   $resolve: ["STALLED", "RUNNING"],
+  $pause: ["PENDING", "RUNNING", "COMPENSATING", "STALLED"],
+  $resume: ["PENDING", "RUNNING", "COMPENSATING", "STALLED"],
 };
 
 /** The token of the first claim: from the first line that was written under it, or else from the row. */
@@ -142,6 +146,8 @@ export class HistoryReader {
     if (entry.id !== version) this.#report("I9", `${what} is at the position of line ${version}`);
     if (TERMINAL.has(status)) this.#report("I4", `${what} was written after the saga was ${status}`);
     this.#checkFence(entry, what);
+    if (this.#state.paused && (entry.next || isBeginning(entry) || WAITS_FOR_RESUME.has(entry.step)))
+      this.#report("S-44", `${what} was written while the saga was paused`);
     if (entry.step.startsWith("$")) {
       if (!CONTROL[entry.step]?.includes(status)) this.#report("K-14", `${what} was written while ${status}`);
     } else if (isBeginning(entry)) this.#checkStart(entry, what);

@@ -19,6 +19,7 @@ import { poison } from "./sagas/poison.ts";
 import { requests } from "./outbox/requests.ts";
 import { entries } from "./outbox/entries.ts";
 import { interrupted } from "./sagas/interrupted.ts";
+import { paused } from "./sagas/paused.ts";
 import { parallel } from "./sagas/parallel.ts";
 import { waiting } from "./sagas/waiting.ts";
 
@@ -26,6 +27,7 @@ export const sagaScenarios: readonly Scenario[] = [
   ...forward,
   ...compensating,
   ...interrupted,
+  ...paused,
   ...waiting,
   ...parallel,
   ...fallback,

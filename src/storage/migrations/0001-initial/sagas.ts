@@ -13,6 +13,9 @@
  * A saga with limits by key has them in `limits`, and its `kind` names them too: it waits in a lane of its own. What runs of a
  * concurrency key is counted along an index that holds only such sagas.
  *
+ * A saga that a person has paused says since when in `paused_at`, and in `pause` why and who. Its `kind` has a sign more: it waits in
+ * a lane that no claim names.
+ *
  * A child saga has its parent's id and the parent's step; its end is sent to the parent as a signal. A saga that takes back a
  * completed one names it in `reverses`, and has a copy of its log.
  */
@@ -63,6 +66,8 @@ function executions(ddl: Ddl): string[] {
       error_label ${id},
       failing_at ${instant},
       excluded_at ${instant},
+      paused_at ${instant},
+      pause text,
       awaits text,
       progress text,
       signals integer not null default 0,
@@ -87,6 +92,7 @@ function executions(ddl: Ddl): string[] {
       `${name} (name, concurrency_key, next_attempt_at) where concurrency_key is not null and owner is not null`,
     ),
     index("saga_executions_failing", `${name} (failing_at, id) where failing_at is not null`),
+    index("saga_executions_paused", `${name} (paused_at, id) where paused_at is not null and not (${ended})`),
     index("saga_executions_excluded", `${name} (excluded_at, id) where excluded_at is not null`),
     // A step has one child, and a saga is taken back once. Most sagas are in neither index.
     uniqueIndex("saga_executions_child", `${name} (parent_id, parent_step) where parent_id is not null`),
