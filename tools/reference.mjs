@@ -78,7 +78,7 @@ function errorsPage(sources) {
     "## Labels of failures",
     "A failure of a saga is stored, listed and shown by a label. The label of an `err` is its value if that is a text such as " +
       "`card-declined`, or its field `code`, else `Err`. A thrown error has its `code` if it is a `Terminal`, a `RetryLater`, an `AmendsError` " +
-      "or an error that is known (`ECONNREFUSED`, `40001`, those of the option `errorCodes`), else the name of its class. " +
+      "or an error that is known (`ECONNREFUSED`, `40001`, those of the option `errorCodes`), else the name of its class, else `UnknownError`. " +
       "These labels come from Amends itself:",
     ["| Label | What happened |", "|---|---|", ...labels].join("\n"),
     "## Codes of webhook deliveries",

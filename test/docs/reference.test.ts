@@ -54,7 +54,9 @@ describe("[C-13] the reference", () => {
     const given = sources
       .filter(({ file }) => /^src\/(core\/saga|sagas)\//.test(file))
       .flatMap(({ text }) =>
-        [...text.matchAll(/(?:unfit\(|label: |label = )"([A-Z][A-Za-z]+)"/g)].map(([, label = ""]) => label),
+        [...text.matchAll(/(?:unfit\((?:command, )?|label: |label = )"([A-Z][A-Za-z]+)"/g)].map(
+          ([, label = ""]) => label,
+        ),
       );
     const rows = [...read("docs/reference/errors.md").matchAll(/^\| `([A-Z][a-z]\w+)` \| \S.+ \|$/gm)];
     expect(rows.map(([, label = ""]) => label)).toEqual(Object.keys(FAILURE_LABELS));

@@ -12,7 +12,10 @@ export const FAILURE_LABELS = {
   DuplicateItemKey: "`key` returned the same text for two items of a list.",
   ResultNotJson: "The result of an act is not JSON, or is larger than 1 MiB.",
   ResultsTooLarge: "The results of all items of a list, or of a child saga, are larger than 16 MiB.",
-  AnswerNotBoolean: "The question of a choice, or `until` of a step in rounds, was answered with neither true nor false.",
+  AnswerNotBoolean:
+    "The question of a choice, or `until` of a step in rounds, was answered with neither true nor false.",
+  UnreadableEvent:
+    "The event that a step waited for does not fit its schema in the process that runs the saga.",
   // Time, and other limits.
   TimedOut: "A try took longer than its `timeout`. It is tried again.",
   DeadlinePassed: "The `deadline` of the step or of the saga has passed, or the `timeout` of a wait.",
@@ -23,8 +26,10 @@ export const FAILURE_LABELS = {
   Cancelled: "The saga was cancelled.",
   ResolvedByHand: "An operator ended the saga as FAILED, and nothing else had failed.",
   ChildFailed: "A child saga failed, and its failure has no label.",
+  ChildNotFound: "A child saga was removed from the database before its parent learned of its end.",
   DefinitionMisfit: "The saga is stalled: its definition no longer fits the steps that it began with.",
-  RecoveriesExhausted: "The saga is stalled: it lost its worker more often than `recoveries` allows, without progress.",
+  RecoveriesExhausted:
+    "The saga is stalled: it lost its worker more often than `recoveries` allows, without progress.",
 } as const;
 
 /** A label that Amends itself gives to a failure. */
