@@ -16,6 +16,7 @@ import { isMain, root, toolMain } from "./project.mjs";
  */
 
 const CODES_FILE = "src/core/error/code.ts";
+const FAILURE_LABELS_FILE = "src/core/saga/failure-label.ts";
 const DELIVERY_CODES_FILE = "src/core/delivery/error-code.ts";
 const MADE = "<!-- Made by `npm run reference` from the comments of the sources. Do not edit it. -->";
 
@@ -62,7 +63,8 @@ function errorsPage(sources) {
   const rows = errorCodes(sources).map(
     ({ code, means, remedy }) => `| \`${code}\` | ${cell(means)} | ${cell(remedy)} |`,
   );
-  const deliveries = deliveryCodes(sources).map(({ code, means }) => `| \`${code}\` | ${cell(means)} |`);
+  const labels = tableOf(sources, FAILURE_LABELS_FILE, "FAILURE_LABELS");
+  const deliveries = tableOf(sources, DELIVERY_CODES_FILE, "ERROR_CODES");
   return `${[
     "# Error codes",
     MADE,
@@ -73,6 +75,12 @@ function errorsPage(sources) {
     "`DATABASE_UNREACHABLE`, `DATABASE_READ_ONLY` and `SAGA_CONCURRENCY` can pass by themselves: a call that throws one of them " +
       "from inside an act is retried on the step's schedule. Every other code is permanent inside an act, because the same " +
       "call would be refused again.",
+    "## Labels of failures",
+    "A failure of a saga is stored, listed and shown by a label. The label of an `err` is its value if that is a text such as " +
+      "`card-declined`, or its field `code`, else `Err`. A thrown error has its `code` if it is a `Terminal`, a `RetryLater`, an `AmendsError` " +
+      "or an error that is known (`ECONNREFUSED`, `40001`, those of the option `errorCodes`), else the name of its class, else `UnknownError`. " +
+      "These labels come from Amends itself:",
+    ["| Label | What happened |", "|---|---|", ...labels].join("\n"),
     "## Codes of webhook deliveries",
     "An attempt that got no usable answer is recorded with one of these codes; any other answer than 2xx is recorded as `http_<status>`.",
     ["| Code | What happened |", "|---|---|", ...deliveries].join("\n"),
@@ -95,11 +103,18 @@ export function errorCodes(sources) {
   });
 }
 
-/** @param {Source[]} sources */
-function deliveryCodes(sources) {
-  const { text } = sourceOf(sources, DELIVERY_CODES_FILE);
-  const table = /ERROR_CODES = \{([^}]*)\}/.exec(text)?.[1] ?? "";
-  return [...table.matchAll(/(\w+):\s*"([^"]+)"/g)].map(([, code = "", means = ""]) => ({ code, means }));
+/**
+ * The rows of a table of texts, by name.
+ * @param {Source[]} sources
+ * @param {string} file
+ * @param {string} name
+ */
+function tableOf(sources, file, name) {
+  const { text } = sourceOf(sources, file);
+  const table = new RegExp(`${name} = \\{([^}]*)\\}`).exec(text)?.[1] ?? "";
+  return [...table.matchAll(/(\w+):\s*(["'])(.+?)\2,/g)].map(
+    ([, code = "", , means = ""]) => `| \`${code}\` | ${cell(means)} |`,
+  );
 }
 
 /**

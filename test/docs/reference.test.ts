@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { AmendsError, classify, type ErrorCode } from "../../src/core/errors.ts";
+import { FAILURE_LABELS } from "../../src/core/saga/failure-label.ts";
 import { apiOf } from "../../tools/doors/api.mjs";
 import { readRules } from "../../tools/doors.mjs";
 import { readTexts, sourcesOf } from "../../tools/doors/sources.mjs";
@@ -47,6 +48,19 @@ describe("[C-13] the reference", () => {
     );
     const rows = [...read("docs/reference/errors.md").matchAll(/^\| `([A-Z_]+)` \| \S.+ \| \S.+ \|$/gm)];
     expect(rows.map(([, code = ""]) => code)).toEqual(expect.arrayContaining([...new Set(thrown)]));
+  });
+
+  it("[C-13] every label that Amends gives to a failure of a saga has a row", () => {
+    const given = sources
+      .filter(({ file }) => /^src\/(core\/saga|sagas)\//.test(file))
+      .flatMap(({ text }) =>
+        [...text.matchAll(/(?:unfit\((?:command, )?|label: |label = )"([A-Z][A-Za-z]+)"/g)].map(
+          ([, label = ""]) => label,
+        ),
+      );
+    const rows = [...read("docs/reference/errors.md").matchAll(/^\| `([A-Z][a-z]\w+)` \| \S.+ \|$/gm)];
+    expect(rows.map(([, label = ""]) => label)).toEqual(Object.keys(FAILURE_LABELS));
+    expect(new Set(given)).toEqual(new Set(Object.keys(FAILURE_LABELS)));
   });
 
   it("[C-13] the reference names exactly the codes that are retried inside an act", () => {

@@ -130,6 +130,11 @@ describe("[S-01] definitions that do not make sense are refused, and say why", (
       /`where` must name/,
     ],
     [
+      "a match by a field of every event",
+      () => loose().waitFor("w", { event: Paid, where: "id", equals: act }),
+      /`where` names id, which belongs to the event itself/,
+    ],
+    [
       "a time limit beside alternatives",
       () => loose().waitFor("w", { any: { a: "1h", b: "2h" }, timeout: "1h" }),
       /timeout/,

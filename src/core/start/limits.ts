@@ -9,7 +9,10 @@ import { refuseUnknown } from "../options.ts";
 
 /** How much work of one key may run at the same time. */
 export interface ConcurrencyLimit<Input = unknown> {
-  /** The key that an input belongs to, such as a tenant: a text of 1 to 255 characters. */
+  /**
+   * The key that an input belongs to, such as a tenant: a text of 1 to 255 characters. A function that always returns the same text
+   * makes one limit for all.
+   */
   readonly key: (input: Input) => string;
   /** How many of one key may run at the same time, over all workers. */
   readonly limit: number;

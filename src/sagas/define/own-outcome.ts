@@ -1,4 +1,5 @@
 /** What a step that Amends makes itself, such as a list or a choice, returns: it says what is recorded, not what was returned. */
+import type { FailureLabel } from "../../core/saga/failure-label.ts";
 import type { Outcome } from "../../core/saga/interpreter.ts";
 
 export class OwnOutcome {
@@ -29,7 +30,7 @@ export function goesOn(details: readonly string[]): OwnOutcome {
 }
 
 /** What the application returned cannot be used, for this reason. The step fails, as with any result that cannot be stored. */
-export function unfit(label: string): OwnOutcome {
+export function unfit(label: FailureLabel): OwnOutcome {
   return new OwnOutcome({ kind: "failed", transient: false, failure: { kind: "unfit", label } });
 }
 

@@ -4,6 +4,7 @@
  * call's checkpoint gives it back.
  */
 import { needsStart } from "../../core/saga/advance.ts";
+import type { FailureLabel } from "../../core/saga/failure-label.ts";
 import { childEnded, endOf, received, timeOver } from "../../core/saga/arrival.ts";
 import { encodeJson } from "../../core/json.ts";
 import { control, started, type Entry } from "../../core/saga/entry.ts";
@@ -139,6 +140,6 @@ function receiveEnd(run: Run, command: WaitCommand, { number, payload }: Arrival
     : childEnded(run.state, command, number, end, value);
 }
 
-function unfit({ step }: WaitCommand, label: string): Entry {
+function unfit({ step }: WaitCommand, label: FailureLabel): Entry {
   return { step, action: "act", status: "FAILED", details: JSON.stringify({ kind: "unfit", label }) };
 }

@@ -27,6 +27,11 @@ export function eachChange(recorded: Each | undefined, now: Each | undefined): s
   return now ? "became a step for each item of a list" : "no longer acts for each item of a list";
 }
 
+/** For pictures: "each item, at most 5 at once". */
+export function eachPhrase({ limit }: Each): string {
+  return `each item, at most ${limit} at once`;
+}
+
 /** The most items of a list, and the most bytes of all of its items, and of all of their results. */
 export const LIST_MAX = 10_000;
 export const LIST_BYTES_MAX: number = 16 * BYTES_MAX;

@@ -1,6 +1,7 @@
 /** Reads what a definition says of a step that only waits into what the engine works with, and refuses nonsense. */
 import { positiveMs, type Duration } from "../../../core/duration.ts";
 import { AmendsError } from "../../../core/errors.ts";
+import { RESERVED_FIELDS } from "../../../core/flow/sealed.ts";
 import { checkName, NAME_MAX } from "../../../core/identity.ts";
 import { refuseUnknown } from "../../../core/options.ts";
 import type { Alternative, Wait } from "../../../core/saga/steps/wait.ts";
@@ -135,6 +136,10 @@ function interestOf(
   if (typeof field !== "string" || field === "" || field.length > NAME_MAX)
     return bad(
       `\`where\` must name the event's field by which it is known, with at most ${NAME_MAX} characters`,
+    );
+  if ((RESERVED_FIELDS as readonly string[]).includes(field))
+    bad(
+      `\`where\` names ${field}, which belongs to the event itself: match by a field of your own, such as orderId`,
     );
   if (typeof equals !== "function") return bad("`equals` must be a function");
   return { event, field, equals: equals as EventInterest["equals"] };

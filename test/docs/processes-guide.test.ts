@@ -1,0 +1,43 @@
+/** The guide to processes shows the code of examples/order-process, its definition as the library draws it, and what it prints. */
+import { readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { sagaDiagram } from "amends/sagas";
+import { expect, it } from "vitest";
+import { placeOrder } from "../../examples/order-process/sagas.ts";
+import { Shop } from "../../examples/order-process/shop.ts";
+import { root } from "../../tools/project.mjs";
+import { runExample } from "../examples/run-program.ts";
+import { codeBlocks } from "./markdown.ts";
+
+const name = "docs/guides/processes.md";
+const file = path.join(root, name);
+const read = (): string => readFileSync(file, "utf8");
+
+/** Compares a block of the guide with what it must be; with AMENDS_WRITE it is renewed first. */
+function expectBlock(place: RegExp, expected: string): void {
+  if (process.env["AMENDS_WRITE"])
+    writeFileSync(
+      file,
+      read().replace(place, (_, begin: string, _old, end: string) => `${begin}${expected}${end}`),
+    );
+  expect(place.exec(read())?.[2]).toBe(expected);
+}
+
+it("[S-31] the guide shows the order process as the library draws its definition", () => {
+  expectBlock(/(^```mermaid\n)([\s\S]*?)(^```$)/m, sagaDiagram(placeOrder(new Shop())));
+});
+
+it("[S-26][S-33][S-34][S-35][S-37][S-46] the definitions in the guide are those of the example", () => {
+  const sagas = readFileSync(path.join(root, "examples", "order-process", "sagas.ts"), "utf8");
+  const text = read();
+  const start = text.slice(0, text.indexOf("## An order process")).split("\n").length;
+  const blocks = codeBlocks({ name, text }).filter(({ line }) => line > start);
+  const exported = blocks.filter(({ code }) => code.startsWith("export "));
+  expect(exported.map(({ code }) => sagas.includes(code.trimEnd()))).toEqual([true, true, true]);
+});
+
+it("[S-36] the guide shows what the order process prints", async () => {
+  const { code, output } = await runExample("examples/order-process/main.ts");
+  expectBlock(/(^```text\n)([\s\S]*?)(^```$)/m, output);
+  expect(code).toBe(0);
+});
