@@ -74,7 +74,9 @@ export class Family {
 
   /** The saga with this path, if it was started. */
   at(path: string): Found | undefined {
-    return this.#members.find(({ id }) => id !== this.reversal && !this.#reversals.has(id) && this.#pathOf(id) === path);
+    return this.#members.find(
+      ({ id }) => id !== this.reversal && !this.#reversals.has(id) && this.#pathOf(id) === path,
+    );
   }
 
   /** The name of the step that starts this saga. */

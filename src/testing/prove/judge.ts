@@ -136,12 +136,7 @@ function problemOf(evidence: Evidence, saga: Judged): string | undefined {
   return undefined;
 }
 
-function problemAt(
-  evidence: Evidence,
-  saga: Judged,
-  planned: PlannedStep,
-  name: string,
-): string | undefined {
+function problemAt(evidence: Evidence, saga: Judged, planned: PlannedStep, name: string): string | undefined {
   const { calls } = evidence;
   if (planned.end) return endProblem(evidence, saga, planned, name);
   const own = calls.filter(({ step }) => stepOf(step) === name);
@@ -155,7 +150,7 @@ function problemAt(
 
 /** True if the step is in no branch, or in one that was chosen. Of several answers the last one was recorded. */
 function isChosen({ calls }: Evidence, { path, plan }: Judged, { branch }: PlannedStep): boolean {
-  for (let one = branch; one; ) {
+  for (let one = branch; one;) {
     const { choice, when } = one;
     const name = nameIn(path, choice);
     if (calls.findLast(({ step, chosen }) => step === name && chosen !== undefined)?.chosen !== when)

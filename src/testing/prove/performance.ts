@@ -68,13 +68,8 @@ export async function perform(
     return rig.rigged(saga, process);
   };
   const bed = isInDatabase
-    ? new DatabaseBed(
-        await openGround(),
-        script,
-        leaseFor(script, schedule),
-        id,
-        make,
-        (process) => rig.middleware(process.saga, process),
+    ? new DatabaseBed(await openGround(), script, leaseFor(script, schedule), id, make, (process) =>
+        rig.middleware(process.saga, process),
       )
     : new MemoryBed(virtualClock(), script, id, make);
   const player = new Player(bed, rig, script, schedule, id, (evidence) => look(evidence, world));
@@ -130,7 +125,8 @@ class Player {
       await this.#tell();
       await this.#work();
     }
-    if (this.#hitch === undefined && !(await this.#hasEnded())) this.#hitch = { problem: await this.#whyOpen() };
+    if (this.#hitch === undefined && !(await this.#hasEnded()))
+      this.#hitch = { problem: await this.#whyOpen() };
     const { hookFailure } = this.#rig;
     if (hookFailure !== undefined) this.#hitch ??= { problem: hookFailure };
     await this.#bed.close();

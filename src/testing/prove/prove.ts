@@ -180,10 +180,7 @@ class Proof {
     return saga;
   }
 
-  async #run(
-    schedule: Schedule,
-    look: (performance: Performance) => void = () => undefined,
-  ): Promise<Run> {
+  async #run(schedule: Schedule, look: (performance: Performance) => void = () => undefined): Promise<Run> {
     const openGround = async (): Promise<Ground> => (this.#ground ??= await Ground.open());
     const performance = await perform(this.#script, schedule, openGround, (evidence, world) =>
       this.#problemOf(evidence, world),

@@ -117,24 +117,31 @@ export class Rig {
     const { name, act, compensate, list, child } = step;
     if (step.planned.wait) return step;
     if (child)
-      return { ...step, child: { ...child, saga: this.rigged(child.saga, process, known), id: this.#idOf(step) } };
+      return {
+        ...step,
+        child: { ...child, saga: this.rigged(child.saga, process, known), id: this.#idOf(step) },
+      };
     const retryLimits = retryLimitsOf(saga, step, index);
     const rig =
       (user: StepDefinition["act"], action: Direction): StepDefinition["act"] =>
       (context: CallContext) =>
-        this.#make(process, { step: this.#nameOf(name, context, action), action, retryLimits }, {
-          key: context.key,
-          get signal() {
-            return context.signal;
+        this.#make(
+          process,
+          { step: this.#nameOf(name, context, action), action, retryLimits },
+          {
+            key: context.key,
+            get signal() {
+              return context.signal;
+            },
+            isOwn: true,
+            run: () => user(context as never),
           },
-          isOwn: true,
-          run: () => user(context as never),
-        });
+        );
     return {
       ...step,
       act: rig(act, "act"),
       compensate: compensate && rig(compensate, "compensate"),
-      ...(list && { list: rig(list as StepDefinition["act"], "act") }),
+      ...(list && { list: rig(list, "act") }),
     };
   }
 
