@@ -58,7 +58,7 @@ it(
     expect(seeds).toContain("terminal@confirm+lost-always@reserve[sofa%2Bbed]/undo");
     // Neither the list nor its items have a time limit.
     expect(report.withoutLimit).toEqual(["reserve", "confirm", "the undo of reserve"]);
-    const [seed] = [...seeds].reverse();
+    const seed = seeds.at(-1);
     await expect(proving({}, { seed })).resolves.toMatchObject({ schedules: 1, failures: [] });
     await expect(proving({}, { seed: "terminal@reserve[desk]" })).rejects.toThrow("was not called");
     await expect(proving({}, { seed: "err@reserve[lamp]" })).rejects.toThrow("cannot happen");

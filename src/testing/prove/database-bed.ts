@@ -47,7 +47,7 @@ export class DatabaseBed implements TestBed {
     await send(this.#living().amends, sagaId);
   }
 
-  async reverse(): Promise<string> {
+  async takeBack(): Promise<string> {
     return (await this.#living().amends.reverse(this.#id, REVERSAL)).id;
   }
 

@@ -41,7 +41,7 @@ export class MemoryBed implements TestBed {
     throw inMemory("sends nothing");
   }
 
-  async reverse(): Promise<string> {
+  async takeBack(): Promise<string> {
     throw inMemory("takes nothing back");
   }
 

@@ -150,7 +150,7 @@ class Player {
       return false;
     this.#hitch = await this.#look(this.evidence);
     if (this.#hitch) return false;
-    this.#family.reversal = await this.#bed.reverse();
+    this.#family.reversal = await this.#bed.takeBack();
     await this.#family.read();
     return this.#family.open.length > 0;
   }

@@ -20,7 +20,7 @@ export interface TestBed {
   /** Sends what a step waits for to its saga. */
   tell(send: Tell, sagaId: string): Promise<void>;
   /** Takes the completed saga back. Returns the saga that does it. */
-  reverse(): Promise<string>;
+  takeBack(): Promise<string>;
   /** Runs the process until nothing is due. If the last one has died, a new one replaces it. */
   work(): { readonly process: Mortality; readonly done: Promise<void> };
   /** The durable state of the saga. */
