@@ -24,7 +24,7 @@ const paid: Tell = (amends) => amends.events.publish(PaymentReceived({ orderId: 
 
 /** The row of the order says how its saga ended, and an order that failed leaves nothing behind. */
 function isFair({ shop, database }: World, outcome: EndedOutcome<unknown, unknown>): void {
-  const [row] = database?.prepare("select state from orders").all() as { state: string }[];
+  const [row] = (database as SqliteHandle).prepare("select state from orders").all() as { state: string }[];
   const isCancelled = outcome.status === "FAILED";
   equal(row?.state, isCancelled ? `cancelled at ${String(outcome.step)}` : "shipped");
   if (isCancelled) equal(shop.books, NOTHING);

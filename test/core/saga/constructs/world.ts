@@ -133,12 +133,18 @@ export function keyOf(world: World): string {
   return JSON.stringify([
     stateKey(world.state),
     calling.map(({ kind, step }) => `${kind} ${step}`).toSorted(),
-    Object.entries(effects).toSorted(),
+    sorted(effects),
     [...begun].toSorted(),
-    Object.entries(recorded).toSorted(),
+    sorted(recorded),
     [child, childNumber, arrivals],
     [isHeld, isOver, expired, resolved, troubles, orders, reversals],
   ]);
+}
+
+function sorted(record: Readonly<Record<string, string>>): readonly string[] {
+  return Object.entries(record)
+    .map(([name, value]) => `${name} ${value}`)
+    .toSorted();
 }
 
 const keys = new WeakMap<SagaState, string>();
