@@ -3,7 +3,7 @@ import type { Ground } from "./ground.ts";
 import type { VirtualClock } from "../kit/virtual-clock.ts";
 import { nameIn } from "./tree.ts";
 import { MortalProcess, type MakeMiddleware } from "./mortal-process.ts";
-import { REVERSAL, type Script, type Tell } from "./script.ts";
+import { REVERSAL, type Script, type ProveTell } from "./script.ts";
 import { NEVER_ENDS, type Found, type MakeSaga, type TestBed } from "./test-bed.ts";
 
 export class DatabaseBed implements TestBed {
@@ -43,7 +43,7 @@ export class DatabaseBed implements TestBed {
     await amends.start(saga, this.#script.input, { id: this.#id });
   }
 
-  async tell(send: Tell, sagaId: string): Promise<void> {
+  async tell(send: ProveTell, sagaId: string): Promise<void> {
     await send(this.#living().amends, sagaId);
   }
 

@@ -15,7 +15,7 @@ import type { Mortality } from "../kit/mortality.ts";
 import { needsDatabase, type Found, type TestBed } from "./test-bed.ts";
 import { virtualClock } from "../kit/virtual-clock.ts";
 import { Rig } from "./rig.ts";
-import type { Problem, Script } from "./script.ts";
+import type { ProveProblem, Script } from "./script.ts";
 import { sitesOf } from "./tree.ts";
 import { callName, KINDS, seedOf, type Schedule, type Trouble } from "./trouble.ts";
 
@@ -39,7 +39,7 @@ const ID_MAX = 80;
 export interface Performance extends Evidence {
   readonly world: unknown;
   /** Why the saga did not end, or what was wrong before it was taken back. */
-  readonly hitch: Problem | undefined;
+  readonly hitch: ProveProblem | undefined;
   /** Failures of the schedule that met no call. */
   readonly unmet: readonly Trouble[];
   /** A saga is left open in the database. */
@@ -47,7 +47,7 @@ export interface Performance extends Evidence {
 }
 
 /** Looks at a completed saga before it is taken back. */
-export type Look = (evidence: Evidence, world: unknown) => Promise<Problem | undefined>;
+export type Look = (evidence: Evidence, world: unknown) => Promise<ProveProblem | undefined>;
 
 /** `openGround` opens the database, for a saga that needs one. */
 export async function perform(
@@ -88,9 +88,9 @@ class Player {
   readonly #rig: Rig;
   readonly #script: Script;
   readonly #family: Family;
-  readonly #look: (evidence: Evidence) => Promise<Problem | undefined>;
+  readonly #look: (evidence: Evidence) => Promise<ProveProblem | undefined>;
   readonly #told = new Set<string>();
-  #hitch: Problem | undefined;
+  #hitch: ProveProblem | undefined;
 
   constructor(
     bed: TestBed,
@@ -98,7 +98,7 @@ class Player {
     script: Script,
     schedule: Schedule,
     id: string,
-    look: (evidence: Evidence) => Promise<Problem | undefined>,
+    look: (evidence: Evidence) => Promise<ProveProblem | undefined>,
   ) {
     this.#bed = bed;
     this.#rig = rig;
@@ -107,7 +107,7 @@ class Player {
     this.#look = look;
   }
 
-  get hitch(): Problem | undefined {
+  get hitch(): ProveProblem | undefined {
     return this.#hitch;
   }
 

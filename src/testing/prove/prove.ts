@@ -24,7 +24,7 @@ import {
 } from "./schedules.ts";
 import type {
   EndedOutcome,
-  Problem,
+  ProveProblem,
   Provable,
   ProveFailure,
   ProveOptions,
@@ -86,7 +86,7 @@ type AnyEnd = EndedOutcome<Record<string, unknown>, unknown>;
 async function ask(
   wrong: string,
   check: () => boolean | void | Promise<boolean | void>,
-): Promise<Problem | undefined> {
+): Promise<ProveProblem | undefined> {
   try {
     return (await check()) === false ? { problem: wrong } : undefined;
   } catch (cause) {
@@ -210,7 +210,7 @@ class Proof {
   }
 
   /** What is wrong with the calls, or with the world. */
-  async #problemOf(evidence: Evidence, world: unknown): Promise<Problem | undefined> {
+  async #problemOf(evidence: Evidence, world: unknown): Promise<ProveProblem | undefined> {
     const problem = judge(evidence);
     if (problem !== undefined) return { problem };
     const { outcome, isReversed } = evidence;

@@ -43,7 +43,7 @@ export interface ProveOptions<Input, Results, Failure, World> {
    * Sends the signal or the event that a step waits for, by step: at the start of the saga, or of the child whose step it is. If the
    * step also goes on or fails without it, it is left out once; to a step in rounds it is once sent after the first round.
    */
-  readonly tell?: { readonly [Step in keyof Results]?: Tell } & ByChildStep<Tell>;
+  readonly tell?: { readonly [Step in keyof Results]?: ProveTell } & ByChildStep<ProveTell>;
   /**
    * Takes back each saga that has completed, with `amends.reverse`, and checks the world afterwards. The compensations of the reversal
    * fail and crash like any other. Return false or throw if something is left. Default: nothing is taken back.
@@ -64,7 +64,7 @@ export interface ProveOptions<Input, Results, Failure, World> {
 }
 
 /** Sends something to a saga. */
-export type Tell = (amends: Amends<SqliteHandle>, sagaId: string) => unknown;
+export type ProveTell = (amends: Amends<SqliteHandle>, sagaId: string) => unknown;
 
 /** By the name of a step of a child: the name of the step that starts it, `>`, and its own name. */
 export interface ByChildStep<T> {
@@ -93,7 +93,7 @@ export interface ProvenSchedule {
 }
 
 /** What was wrong in a schedule. */
-export interface Problem {
+export interface ProveProblem {
   /** What was wrong, in words. */
   readonly problem: string;
   /** What the invariant threw. */
@@ -101,7 +101,7 @@ export interface Problem {
 }
 
 /** A schedule in which something was wrong. */
-export interface ProveFailure extends ProvenSchedule, Problem {}
+export interface ProveFailure extends ProvenSchedule, ProveProblem {}
 
 /** The result of a proof. */
 export interface ProveReport {
@@ -131,7 +131,7 @@ export interface Script {
   readonly makeWorld: () => unknown;
   readonly input: unknown;
   readonly errs: Readonly<Record<string, unknown>>;
-  readonly tell: Readonly<Record<string, Tell | undefined>>;
+  readonly tell: Readonly<Record<string, ProveTell | undefined>>;
   /** Each completed saga is taken back. */
   readonly isReversed: boolean;
   readonly prepare: ((database: SqliteHandle, world: unknown) => unknown) | undefined;

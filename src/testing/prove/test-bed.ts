@@ -7,7 +7,7 @@ import type { AnySaga } from "../../sagas/define/definition.ts";
 import type { SagaRecord } from "../../sagas/journal/journal.ts";
 import type { VirtualClock } from "../kit/virtual-clock.ts";
 import type { Mortality } from "../kit/mortality.ts";
-import type { Script, Tell } from "./script.ts";
+import type { Script, ProveTell } from "./script.ts";
 import { sitesOf } from "./tree.ts";
 
 export type Found = Pick<SagaRecord, "id" | "state" | "dueAtMs" | "entries">;
@@ -18,7 +18,7 @@ export interface TestBed {
   readonly process: Mortality & { readonly saga: AnySaga };
   start(): Promise<void>;
   /** Sends what a step waits for to its saga. */
-  tell(send: Tell, sagaId: string): Promise<void>;
+  tell(send: ProveTell, sagaId: string): Promise<void>;
   /** Takes the completed saga back. Returns the saga that does it. */
   takeBack(): Promise<string>;
   /** Runs the process until nothing is due. If the last one has died, a new one replaces it. */
