@@ -1,7 +1,10 @@
 /** Pictures in the docs are what the code draws: a table that changes changes them, or this fails. */
 import { readFileSync } from "node:fs";
 import path from "node:path";
+import { sagaDiagram } from "amends/sagas";
 import { expect, it } from "vitest";
+import { placeOrder } from "../../examples/order-process/sagas.ts";
+import { Shop } from "../../examples/order-process/shop.ts";
 import { breakerMachine } from "../../src/core/breaker.ts";
 import { machineDiagram } from "../../src/core/machine.ts";
 import { flowMachine } from "../../src/core/flow/machine.ts";
@@ -32,4 +35,9 @@ it("the architecture page shows the machine of runs over events as its table dra
 
 it("the architecture page shows which room imports which as the import statements say", () => {
   expect(pictures).toContain(`${roomDiagram(root, readRules().table)}\n`);
+});
+
+it("[S-31] the guide to sagas shows the order process as its definition is drawn", () => {
+  const guide = readFileSync(path.join(root, "docs", "guides", "sagas.md"), "utf8");
+  expect(guide).toContain(`\`\`\`mermaid\n${sagaDiagram(placeOrder(new Shop()))}\`\`\`\n`);
 });
