@@ -144,7 +144,7 @@ const TRIES: Readonly<Record<string, readonly Try[]>> = {
     calls((amends) => amends.start(plain, {}, { priority: 1 })),
     calls((amends) => amends.start(plain, {}, { attributes: { tenant: "acme" } })),
   ],
-  "`tx` of a start": [calls((amends) => amends.start(plain, {}, { tx: {} as never }))],
+  "`tx` of a start": [calls((amends) => amends.start(plain, {}, { tx: {} }))],
   "`concurrency` and `rate` of a saga": [
     runs(saga("made", nothing, { concurrency: { key: () => "k", limit: 1 } }).step("one", quiet)),
     runs(saga("made", nothing, { rate: { key: () => "k", limit: 1, per: "1m" } }).step("one", quiet)),
