@@ -11,12 +11,15 @@ export {
 export { type KitCall } from "./testing/kit/call-script.ts";
 export { prove } from "./testing/prove/prove.ts";
 export type {
+  ByChildStep,
   EndedOutcome,
   Provable,
   ProveFailure,
   ProveOptions,
+  ProveProblem,
   ProveProgress,
   ProveReport,
+  ProveTell,
   ProvenSchedule,
 } from "./testing/prove/script.ts";
 export { type ConformanceCase } from "./testing/conformance/case.ts";

@@ -79,6 +79,7 @@ console.log(shop.books);
 const reversal = await amends.reverse("o-1", { reason: "the customer sent it back", by: "ann" });
 await work();
 console.log(`${reversal.id}: ${await reversal.status()}`);
+await show("o-1");
 console.log(shop.books);
 for (const mail of shop.mails) console.log(`mail: ${mail}`);
 

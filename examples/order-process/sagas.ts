@@ -91,4 +91,9 @@ export const placeOrder = (shop: Shop, ship = shipOrder(shop)) =>
       transaction,
       act: ({ input, step, tx }) =>
         tx.prepare("update orders set state = ? where id = ?").run(`cancelled at ${step}`, input.orderId),
+    })
+    .onReversed({
+      transaction,
+      act: ({ input, tx }) =>
+        tx.prepare("update orders set state = 'returned' where id = ?").run(input.orderId),
     });

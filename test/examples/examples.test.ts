@@ -70,7 +70,7 @@ describe("sqlite", () => {
 
   it("[S-26][S-33][S-34][S-35][S-36][S-37][S-46] the order process of a shop ships, waits, reminds, and takes back (order-process)", async () => {
     const { code, output } = await runExample("examples/order-process/main.ts");
-    expect(output.split("\n").slice(0, 9)).toEqual([
+    expect(output.split("\n").slice(0, 10)).toEqual([
       "o-1: COMPLETED; the order is shipped",
       "o-2: RUNNING, waits for any approved, rejected, late; the order is placed",
       "o-2: COMPLETED; the order is shipped",
@@ -78,10 +78,21 @@ describe("sqlite", () => {
       "o-4: FAILED; the order is cancelled at reserve[1]",
       "3 reserved, 2 invoiced, 94500 cents paid, 2 labels, 2 parcels",
       "o-1:reversal: COMPLETED",
+      "o-1: COMPLETED; the order is returned",
       "1 reserved, 1 invoiced, 90000 cents paid, 1 labels, 1 parcels",
       "mail: o-1 is on its way: parcel of o-1",
     ]);
     expect(output.match(/mail: reminder \d for o-3/g)).toHaveLength(5);
+    expect(code).toBe(0);
+  });
+
+  it("[T-02][S-26][S-33][S-34][S-35][S-36][S-37][S-46] the order process is proven with `prove` (order-process)", async () => {
+    const { code, output } = await runExample("examples/order-process/prove.ts");
+    expect(output.trimEnd().split("\n")).toEqual([
+      expect.stringMatching(/^a small order: proven by 50 schedules; in \d+ of them a person decides$/),
+      expect.stringMatching(/^a large order: proven by 25 schedules; in \d+ of them a person decides$/),
+      expect.stringMatching(/^a rejected order: proven by 15 schedules; in \d+ of them a person decides$/),
+    ]);
     expect(code).toBe(0);
   });
 

@@ -1,9 +1,9 @@
 import { err, saga, type SagaView } from "amends";
+import { defineCall } from "amends/calls";
 import { runDiagram, sagaDiagram } from "amends/sagas";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { onEachDatabase } from "../support/databases.ts";
-import { transactionOn } from "./support/effects-table.ts";
 
 const nothing = z.object({});
 const act = (): number => 1;
@@ -92,60 +92,62 @@ onEachDatabase((database) => {
     `);
   });
 
-  it("[S-26][S-33][S-34][S-35][S-46][S-31] the diagrams of a definition show lists, branches, rounds, children and what follows the end", () => {
-    const child = saga("ship-order", nothing).step("label", { act });
-    const whole = saga("process", nothing)
-      .each("reserve", { over: () => ["a"], key: (item) => item, act, compensate: act, concurrency: 5 })
+  it("[S-26][S-31][S-33][S-34][S-35][S-46] the diagrams of a definition show lists, branches, rounds, children and ends", () => {
+    const mail = defineCall("mail", { schema: nothing, handle: act });
+    const byCall = { call: mail, input: () => ({}) };
+    const parts = saga("parts", nothing)
+      .each("reserve", { over: () => [1], key: String, act, compensate: act, concurrency: 5 })
       .when(
         "large",
         () => true,
-        (branch) =>
-          branch.step("ask", { act, compensate: act }).when(
-            "huge",
+        (yes) =>
+          yes.step("approve", { act, compensate: act }).when(
+            "dear",
             () => true,
-            (deep) => deep.step("board", { act }),
+            (dear) => dear.step("insure", { act, compensate: act }),
           ),
-        (branch) => branch.step("wave", { act, compensate: act }),
+        (no) => no.step("pass", { act }),
       )
       .repeat("remind", { act, until: () => true, every: "3d", max: 5 })
-      .saga("ship", child, { input: () => ({}) })
-      .onCompleted({ transaction: transactionOn(database.name), act })
-      .onFailed({ transaction: transactionOn(database.name), act });
-    expect(sagaDiagram(whole)).toMatchInlineSnapshot(`
+      .saga("ship", saga("ship-order", nothing).step("label", { act }), { input: () => ({}) })
+      .onCompleted(byCall)
+      .onFailed(byCall);
+    expect(sagaDiagram(parts)).toMatchInlineSnapshot(`
       "sequenceDiagram
-        participant S as process
+        participant S as parts
         participant P0 as reserve
-        participant P2 as ask
-        participant P4 as board
-        participant P5 as wave
+        participant P2 as approve
+        participant P4 as insure
+        participant P5 as pass
         participant P6 as remind
         participant P7 as ship
         loop each item, at most 5 at once
           S->>P0: act reserve
         end
         alt large
-          S->>P2: act ask
-          opt huge
-            S->>P4: act board
+          S->>P2: act approve
+          opt dear
+            S->>P4: act insure
           end
         else not large
-          S->>P5: act wave
+          S->>P5: act pass
         end
         loop every 3d, at most 5 times
           S->>P6: act remind
         end
-        S->>P7: act ship, saga ship-order
-        Note over S: onCompleted, with the end
+        S->>P7: start saga ship-order
+        P7-->>S: its end
+        S->>S: onCompleted
         alt a step fails
           S->>P7: undo ship
-          S->>P5: undo wave
-          S->>P2: undo ask
+          S->>P4: undo insure
+          S->>P2: undo approve
           S->>P0: undo reserve
-          Note over S: onFailed, with the end
+          S->>S: onFailed
         end
       "
     `);
-    expect(sagaDiagram(whole, "state")).toMatchInlineSnapshot(`
+    expect(sagaDiagram(parts, "state")).toMatchInlineSnapshot(`
       "stateDiagram-v2
         [*] --> act_0
         act_0: reserve, each item, at most 5 at once
@@ -155,40 +157,42 @@ onEachDatabase((database) => {
         act_1 --> act_2: yes
         act_1 --> act_5: no
         act_1 --> undo_0: fails
-        act_2: ask
+        act_2: approve
         act_2 --> act_3
         act_2 --> undo_2: fails
-        act_3: huge?
+        act_3: dear?
         act_3 --> act_4: yes
         act_3 --> act_6: no
         act_3 --> undo_2: fails
-        act_4: board
+        act_4: insure
         act_4 --> act_6
-        act_4 --> undo_2: fails
-        act_5: wave
+        act_4 --> undo_4: fails
+        act_5: pass
         act_5 --> act_6
-        act_5 --> undo_5: fails
+        act_5 --> undo_0: fails
         act_6: remind, every 3d, at most 5 times
         act_6 --> act_7
-        act_6 --> undo_5: fails
+        act_6 --> undo_0: fails
+        act_6 --> undo_4: fails
         act_6 --> undo_2: fails
         act_7: ship, saga ship-order
         act_7 --> act_8
         act_7 --> undo_7: fails
         act_8: onCompleted
         act_8 --> COMPLETED
-        act_8 --> STALLED: fails
+        act_8 --> STALLED: tries used up
         undo_0: undo reserve
         undo_0 --> undo_9
         undo_0 --> STALLED: tries used up
-        undo_2: undo ask
+        undo_2: undo approve
         undo_2 --> undo_0
         undo_2 --> STALLED: tries used up
-        undo_5: undo wave
-        undo_5 --> undo_0
-        undo_5 --> STALLED: tries used up
+        undo_4: undo insure
+        undo_4 --> undo_2
+        undo_4 --> STALLED: tries used up
         undo_7: undo ship
-        undo_7 --> undo_5
+        undo_7 --> undo_0
+        undo_7 --> undo_4
         undo_7 --> undo_2
         undo_7 --> STALLED: tries used up
         undo_9: onFailed

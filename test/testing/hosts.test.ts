@@ -66,13 +66,14 @@ const scriptOf = (made: SagaDefinition): Script => ({
   input: {},
   errs: {},
   tell: {},
+  isReversed: false,
   prepare: undefined,
   leaseMs: LEASE_MS,
 });
 
 /** Plays the saga to its end, with time moving whenever nothing else does; returns its lines. */
 async function linesOf(bed: TestBed): Promise<readonly unknown[]> {
-  await bed.start(() => false);
+  await bed.start();
   for (let looks = 0; looks < 50; looks++) {
     const found = await bed.read();
     if (found && outcomeOf("one", found.state)) break;

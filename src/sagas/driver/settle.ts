@@ -154,9 +154,11 @@ function linesFor(
   const [first] = ended as readonly [Ended, ...Ended[]];
   const emissions =
     ended.length === 1 ? first.called.emissions : ended.flatMap(({ called }) => called.emissions);
-  // A step that is made again later does not begin now. In a group or a list others may: the interpreter knows which.
-  const { group, each } = run.state.plan[first.command.index] as PlannedStep;
-  const isPutOff = waits !== undefined && !group && (!each || first.command.item === undefined);
+  // A call that is made again later does not begin now. Other acts of a group or a list may: the interpreter knows which.
+  const { index, item, kind } = first.command;
+  const { group, each } = run.state.plan[index] as PlannedStep;
+  const hasOthers = kind === "act" && (group !== undefined || (each !== undefined && item !== undefined));
+  const isPutOff = waits !== undefined && !hasOthers;
   const begins = rest ? rest.begins : isPutOff ? false : undefined;
   return linesOf(host, run, { entry, before, emissions, rest, begins });
 }

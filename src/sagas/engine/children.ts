@@ -115,7 +115,7 @@ export function childStep(step: string, { failedChildren = 0 }: StepState): stri
   return failedChildren === 0 ? step : partName(step, failedChildren + 1);
 }
 
-function childId({ id, step }: Parent): string {
+export function childId({ id, step }: Parent): string {
   const own = `${id}:${step}`;
   if (own.length <= SAGA_ID_MAX) return own;
   return `${createHash("sha256").update(id).digest("hex")}:${step}`;

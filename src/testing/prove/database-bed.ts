@@ -1,9 +1,10 @@
 /** Plays a schedule on a SQLite database in memory, with an Amends and a worker in each process. */
 import type { Ground } from "./ground.ts";
 import type { VirtualClock } from "../kit/virtual-clock.ts";
-import { MortalProcess } from "./mortal-process.ts";
-import type { Script } from "./script.ts";
-import { NEVER_ENDS, type MakeSaga, type TestBed } from "./test-bed.ts";
+import { nameIn } from "./tree.ts";
+import { MortalProcess, type MakeMiddleware } from "./mortal-process.ts";
+import { REVERSAL, type Script, type ProveTell } from "./script.ts";
+import { NEVER_ENDS, type Found, type MakeSaga, type TestBed } from "./test-bed.ts";
 
 export class DatabaseBed implements TestBed {
   readonly clock: VirtualClock;
@@ -12,15 +13,24 @@ export class DatabaseBed implements TestBed {
   readonly #leaseMs: number;
   readonly #id: string;
   readonly #make: MakeSaga;
+  readonly #makeMiddleware: MakeMiddleware | undefined;
   #process: MortalProcess;
 
-  constructor(ground: Ground, script: Script, leaseMs: number, id: string, make: MakeSaga) {
+  constructor(
+    ground: Ground,
+    script: Script,
+    leaseMs: number,
+    id: string,
+    make: MakeSaga,
+    makeMiddleware?: MakeMiddleware,
+  ) {
     this.clock = ground.clock;
     this.#ground = ground;
     this.#script = script;
     this.#leaseMs = leaseMs;
     this.#id = id;
     this.#make = make;
+    this.#makeMiddleware = makeMiddleware;
     this.#process = this.#newProcess();
   }
 
@@ -28,13 +38,17 @@ export class DatabaseBed implements TestBed {
     return this.#process;
   }
 
-  async start(isUntold: (step: string) => boolean): Promise<void> {
+  async start(): Promise<void> {
     const { amends, saga } = this.#process;
     await amends.start(saga, this.#script.input, { id: this.#id });
-    for (const { name } of saga.steps) {
-      const send = this.#script.tell[name];
-      if (send && !isUntold(name)) await send(amends, this.#id);
-    }
+  }
+
+  async tell(send: ProveTell, sagaId: string): Promise<void> {
+    await send(this.#living().amends, sagaId);
+  }
+
+  async takeBack(): Promise<string> {
+    return (await this.#living().amends.reverse(this.#id, REVERSAL)).id;
   }
 
   work(): { process: MortalProcess; done: Promise<void> } {
@@ -42,15 +56,23 @@ export class DatabaseBed implements TestBed {
     return { process, done: process.worker.runOnce().then(() => undefined) };
   }
 
-  read(): ReturnType<TestBed["read"]> {
-    return this.#ground.journal.load(this.#id);
+  read(): Promise<Found | undefined> {
+    return this.find(this.#id);
   }
 
-  async whyOpen(): Promise<string> {
-    const waiting = (await this.#living().amends.inspect(this.#id))?.waiting;
+  find(id: string): Promise<Found | undefined> {
+    return this.#ground.journal.load(id);
+  }
+
+  /** Of a saga that waits for its child: why the child is open. */
+  async whyOpen(id: string = this.#id, path: string = ""): Promise<string> {
+    const waiting = (await this.#living().amends.inspect(id))?.waiting;
     if (!waiting) return NEVER_ENDS;
+    const step = nameIn(path, waiting.step);
+    const child = (await this.find(id))?.state.steps.find(({ act }) => act === "waiting")?.awaited;
+    if (child) return this.whyOpen(child.saga, step);
     const what = `${waiting.kind} ${waiting.for ?? ""}`;
-    return `step ${waiting.step} waits for ${what}, which nothing sends: pass \`tell: { "${waiting.step}": … }\``;
+    return `step ${step} waits for ${what}, which nothing sends: pass \`tell: { "${step}": … }\``;
   }
 
   async close(): Promise<void> {
@@ -66,6 +88,6 @@ export class DatabaseBed implements TestBed {
 
   #newProcess(): MortalProcess {
     const { database, clock } = this.#ground;
-    return new MortalProcess({ database, clock, leaseMs: this.#leaseMs }, this.#make);
+    return new MortalProcess({ database, clock, leaseMs: this.#leaseMs }, this.#make, this.#makeMiddleware);
   }
 }

@@ -1,9 +1,9 @@
 /** Runs a schedule on a saga in memory. */
 import { MemorySaga } from "../memory/saga.ts";
 import type { VirtualClock } from "../kit/virtual-clock.ts";
-import { MemoryProcess } from "./memory-process.ts";
+import { MemoryProcess } from "../memory/process.ts";
 import type { Script } from "./script.ts";
-import { NEVER_ENDS, type MakeSaga, type TestBed } from "./test-bed.ts";
+import { NEVER_ENDS, type Found, type MakeSaga, type TestBed } from "./test-bed.ts";
 
 export class MemoryBed implements TestBed {
   readonly clock: VirtualClock;
@@ -37,7 +37,20 @@ export class MemoryBed implements TestBed {
     return { process: this.#process, done: this.#process.drive(saga, record) };
   }
 
-  async read(): ReturnType<TestBed["read"]> {
+  async tell(): Promise<void> {
+    throw inMemory("sends nothing");
+  }
+
+  async takeBack(): Promise<string> {
+    throw inMemory("takes nothing back");
+  }
+
+  /** A saga in memory has no children. */
+  async find(): Promise<undefined> {
+    return undefined;
+  }
+
+  async read(): Promise<Found | undefined> {
     const now = this.clock.monotonicMs();
     // A saga whose process died waits until its lease has ended.
     if (!this.#process.isAlive) this.#saga?.abandon(now + this.#script.leaseMs);
@@ -51,4 +64,9 @@ export class MemoryBed implements TestBed {
   async close(): Promise<void> {
     this.#process.kill();
   }
+}
+
+/** A saga that needs this runs in a database (test-bed.ts). */
+function inMemory(what: string): Error {
+  return new Error(`a saga in memory ${what}`);
 }

@@ -3,6 +3,7 @@
  * rolled back, as a database does for a dead process.
  */
 import type { AnySaga } from "../../sagas/define/definition.ts";
+import type { Middleware } from "../../sagas/engine/call.ts";
 import type { Database } from "../../storage/database.ts";
 import type { SqliteHandle } from "../../storage/sqlite/driver.ts";
 import { Amends } from "../../operate/amends.ts";
@@ -10,6 +11,7 @@ import type { Worker } from "../../operate/worker.ts";
 import type { VirtualClock } from "../kit/virtual-clock.ts";
 import { mortalDatabase } from "../kit/mortal-database.ts";
 import { Mortality } from "../kit/mortality.ts";
+import { sagasOf } from "./tree.ts";
 
 export interface Surroundings {
   readonly database: Database<SqliteHandle>;
@@ -17,17 +19,29 @@ export interface Surroundings {
   readonly leaseMs: number;
 }
 
+export type MakeMiddleware = (process: MortalProcess) => Middleware;
+
 export class MortalProcess extends Mortality {
   readonly amends: Amends<SqliteHandle>;
   readonly saga: AnySaga;
   readonly worker: Worker;
 
-  constructor(around: Surroundings, makeSaga: (process: MortalProcess) => AnySaga) {
+  constructor(
+    around: Surroundings,
+    makeSaga: (process: MortalProcess) => AnySaga,
+    makeMiddleware?: MakeMiddleware,
+  ) {
     super();
     this.saga = makeSaga(this);
     const database = mortalDatabase(this, around.database, around.clock);
     const lease = around.leaseMs;
-    this.amends = new Amends({ database, sagas: [this.saga], lease, webhooks: { lease } });
+    this.amends = new Amends({
+      database,
+      sagas: sagasOf(this.saga),
+      middleware: makeMiddleware ? [makeMiddleware(this)] : [],
+      lease,
+      webhooks: { lease },
+    });
     this.worker = this.amends.worker();
   }
 }

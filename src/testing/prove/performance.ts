@@ -2,19 +2,21 @@
  * Runs a saga once under a schedule of failures, with the real driver on virtual time. Time moves only while
  * nothing else can run: application code that takes real time is awaited.
  */
+import { createHash } from "node:crypto";
 import { AmendsError } from "../../core/errors.ts";
-import type { SagaState } from "../../core/saga/state.ts";
+import { sagaMachine } from "../../core/saga/machine.ts";
 import type { AnySaga } from "../../sagas/define/definition.ts";
-import { outcomeOf } from "../../sagas/view/outcome.ts";
 import type { Ground } from "./ground.ts";
 import type { Evidence } from "./judge.ts";
 import { DatabaseBed } from "./database-bed.ts";
+import { Family } from "./family.ts";
 import { MemoryBed } from "./memory-bed.ts";
 import type { Mortality } from "../kit/mortality.ts";
-import { needsDatabase, type TestBed } from "./test-bed.ts";
+import { needsDatabase, type Found, type TestBed } from "./test-bed.ts";
 import { virtualClock } from "../kit/virtual-clock.ts";
 import { Rig } from "./rig.ts";
-import type { Script } from "./script.ts";
+import type { ProveProblem, Script } from "./script.ts";
+import { sitesOf } from "./tree.ts";
 import { callName, KINDS, seedOf, type Schedule, type Trouble } from "./trouble.ts";
 
 /** The real-time limit of application code: fakes answer almost at once. */
@@ -31,25 +33,33 @@ const LONG_LEASE_MS = 30 * 86_400_000;
 /** The number of moves to the next timer after which a process counts as stuck. */
 const TURNS = 100_000;
 
+/** A longer seed is no id: the ids of children and reversals, and keys, begin with it. */
+const ID_MAX = 80;
+
 export interface Performance extends Evidence {
   readonly world: unknown;
-  /** Why the saga did not end. */
-  readonly hitch: string | undefined;
+  /** Why the saga did not end, or what was wrong before it was taken back. */
+  readonly hitch: ProveProblem | undefined;
   /** Failures of the schedule that met no call. */
   readonly unmet: readonly Trouble[];
+  /** A saga is left open in the database. */
+  readonly isOpen: boolean;
 }
+
+/** Looks at a completed saga before it is taken back. */
+export type Look = (evidence: Evidence, world: unknown) => Promise<ProveProblem | undefined>;
 
 /** `openGround` opens the database, for a saga that needs one. */
 export async function perform(
   script: Script,
   schedule: Schedule,
   openGround: () => Promise<Ground>,
+  look: Look,
 ): Promise<Performance> {
   const world = await script.makeWorld();
   if (script.prepare) await script.prepare((await openGround()).handle, world);
   const rig = new Rig(schedule, script.errs);
-  // Schedules may share fakes, so each has its own idempotency keys.
-  const id = seedOf(schedule);
+  const id = idFor(schedule);
   let first: AnySaga | undefined = script.makeSaga(world);
   const isInDatabase = needsDatabase(script, first);
   const make = (process: Mortality): AnySaga => {
@@ -58,54 +68,111 @@ export async function perform(
     return rig.rigged(saga, process);
   };
   const bed = isInDatabase
-    ? new DatabaseBed(await openGround(), script, leaseFor(script, schedule), id, make)
+    ? new DatabaseBed(await openGround(), script, leaseFor(script, schedule), id, make, (process) =>
+        rig.middleware(process.saga, process),
+      )
     : new MemoryBed(virtualClock(), script, id, make);
-  const player = new Player(bed, rig, id);
+  const player = new Player(bed, rig, script, schedule, id, (evidence) => look(evidence, world));
   await player.play();
-  return { ...player.findings, schedule, world, calls: rig.calls, unmet: rig.unmet };
+  return { ...player.evidence, world, hitch: player.hitch, unmet: rig.unmet, isOpen: player.isOpen };
+}
+
+/** Schedules may share fakes, so each has its own idempotency keys. */
+function idFor(schedule: Schedule): string {
+  const seed = seedOf(schedule);
+  return seed.length <= ID_MAX ? seed : createHash("sha256").update(seed).digest("hex");
 }
 
 class Player {
   readonly #bed: TestBed;
   readonly #rig: Rig;
-  readonly #id: string;
-  #hitch: string | undefined;
-  #state: SagaState | undefined;
+  readonly #script: Script;
+  readonly #family: Family;
+  readonly #look: (evidence: Evidence) => Promise<ProveProblem | undefined>;
+  readonly #told = new Set<string>();
+  #hitch: ProveProblem | undefined;
 
-  constructor(bed: TestBed, rig: Rig, id: string) {
+  constructor(
+    bed: TestBed,
+    rig: Rig,
+    script: Script,
+    schedule: Schedule,
+    id: string,
+    look: (evidence: Evidence) => Promise<ProveProblem | undefined>,
+  ) {
     this.#bed = bed;
     this.#rig = rig;
-    this.#id = id;
+    this.#script = script;
+    this.#family = new Family(bed, rig, schedule, id);
+    this.#look = look;
   }
 
-  get findings(): Pick<Performance, "plan" | "outcome" | "committed" | "recoveryMax" | "hitch"> {
-    const { plan, settings } = this.#bed.process.saga;
-    const state = this.#state;
-    return {
-      plan,
-      outcome: state && outcomeOf(this.#id, state),
-      committed: new Set(plan.filter((_, n) => state?.steps[n]?.act === "done").map(({ name }) => name)),
-      recoveryMax: settings.recoveryMax,
-      hitch: this.#hitch,
-    };
+  get hitch(): ProveProblem | undefined {
+    return this.#hitch;
+  }
+
+  get evidence(): Evidence {
+    return this.#family.evidence;
+  }
+
+  get isOpen(): boolean {
+    return this.#family.open.length > 0;
   }
 
   async play(): Promise<void> {
-    await this.#bed.start((step) => this.#rig.isUntold(step));
-    for (let looks = looksFor(this.#bed.process.saga); looks > 0 && !(await this.#hasEnded()); looks--)
+    await this.#bed.start();
+    for (let looks = looksFor(this.#bed.process.saga); looks > 0 && !(await this.#hasEnded()); looks--) {
+      await this.#tell();
       await this.#work();
-    if (this.#hitch === undefined && !(await this.#hasEnded())) this.#hitch = await this.#bed.whyOpen();
+    }
+    if (this.#hitch === undefined && !(await this.#hasEnded()))
+      this.#hitch = { problem: await this.#whyOpen() };
+    const { hookFailure } = this.#rig;
+    if (hookFailure !== undefined) this.#hitch ??= { problem: hookFailure };
     await this.#bed.close();
   }
 
-  /** Reads the saga, and moves time to its due time if it is still open. */
+  /** Reads the sagas. If one is still open, it moves time to where the first of them is due. */
   async #hasEnded(): Promise<boolean> {
     const { clock } = this.#bed;
-    const found = await this.#bed.read();
-    this.#state = found?.state;
-    if (this.#hitch !== undefined || !found || outcomeOf(this.#id, found.state)) return true;
-    clock.jump(Math.max(0, (found.dueAtMs ?? 0) - clock.virtualNowMs()));
+    const family = this.#family;
+    await family.read();
+    if (this.#hitch !== undefined || !family.root || family.stalled) return true;
+    if (family.open.length === 0 && !(await this.#isTakenBack(family.root))) return true;
+    const dueAtMs = Math.min(...family.open.map((found) => found.dueAtMs ?? 0));
+    if (family.open.length > 0) clock.jump(Math.max(0, dueAtMs - clock.virtualNowMs()));
     return false;
+  }
+
+  /** Takes the saga back if that is asked for and it has completed. True if there is something to do now. */
+  async #isTakenBack({ state }: Found): Promise<boolean> {
+    if (!this.#script.isReversed || state.status !== "COMPLETED" || this.#family.reversal !== undefined)
+      return false;
+    this.#hitch = await this.#look(this.evidence);
+    if (this.#hitch) return false;
+    this.#family.reversal = await this.#bed.takeBack();
+    await this.#family.read();
+    return this.#family.open.length > 0;
+  }
+
+  async #whyOpen(): Promise<string> {
+    const { root, open } = this.#family;
+    if (root && sagaMachine.isTerminal(root.state.status))
+      return `it is ${root.state.status}, but its child ${this.#family.nameOf(open[0] as Found)} is still open`;
+    return this.#bed.whyOpen();
+  }
+
+  /** Sends what steps wait for, once their saga is there. */
+  async #tell(): Promise<void> {
+    for (const { name, path, index } of sitesOf(this.#bed.process.saga)) {
+      const send = this.#script.tell[name];
+      if (!send || this.#told.has(name) || this.#rig.isUntold(name)) continue;
+      const saga = this.#family.at(path);
+      const { round = 0, act } = saga?.state.steps[index] ?? {};
+      if (!saga || (this.#rig.isToldLate(name) && (act !== "waiting" || round === 0))) continue;
+      this.#told.add(name);
+      await this.#bed.tell(send, saga.id);
+    }
   }
 
   /** Runs the process until it is idle, dead or stuck. */
@@ -123,7 +190,7 @@ class Player {
         if (await this.#outlasts(running)) return process.kill();
       } else if (!isIdle) continue;
       else if (turn === TURNS) {
-        this.#hitch = "a call never returned, and no timeout ended it";
+        this.#hitch = { problem: "a call never returned, and no timeout ended it" };
         return process.kill();
       } else await this.#bed.clock.advanceToNext();
     }
@@ -151,7 +218,9 @@ class Player {
     clearTimeout(timer);
     const call = this.#rig.calls.findLast(({ made, answer }) => made && answer === undefined);
     if (isLate && call)
-      this.#hitch = `${callName(call)} did not answer within ${REAL_LIMIT_MS} ms of real time`;
+      this.#hitch = {
+        problem: `${callName(call)} did not answer within ${REAL_LIMIT_MS} ms of real time`,
+      };
     return isLate;
   }
 }
@@ -166,8 +235,12 @@ function leaseFor({ leaseMs }: Script, schedule: Schedule): number {
   return isCrash && !isHang ? leaseMs : Math.max(leaseMs, LONG_LEASE_MS);
 }
 
-function looksFor({ steps }: AnySaga): number {
-  return steps.reduce((sum, step) => sum + step.retry.attemptMax + step.compensateRetry.attemptMax, LOOKS);
+function looksFor(saga: AnySaga): number {
+  return sitesOf(saga).reduce((sum, { step }) => {
+    const { retry, compensateRetry, planned } = step;
+    const rounds = planned.repeat?.max ?? 0;
+    return sum + retry.attemptMax + compensateRetry.attemptMax + rounds;
+  }, LOOKS);
 }
 
 /** A seed that matches no call of the saga proves nothing. */

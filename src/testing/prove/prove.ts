@@ -7,10 +7,11 @@ import { AmendsError } from "../../core/errors.ts";
 import { refuseUnknown } from "../../core/options.ts";
 import type { AnySaga } from "../../sagas/define/definition.ts";
 import { Ground } from "./ground.ts";
-import { judge, withoutUndo, type Call } from "./judge.ts";
+import { judge, withoutUndo, type Evidence } from "./judge.ts";
 import { notProven } from "./not-proven.ts";
 import { perform, refuseUnmet, type Performance } from "./performance.ts";
 import {
+  checkReversible,
   checkSaga,
   doubtThenFailure,
   isPossible,
@@ -19,9 +20,11 @@ import {
   unlimited,
   whileMending,
   type Allowances,
+  type Run,
 } from "./schedules.ts";
 import type {
   EndedOutcome,
+  ProveProblem,
   Provable,
   ProveFailure,
   ProveOptions,
@@ -29,6 +32,7 @@ import type {
   ProveReport,
   Script,
 } from "./script.ts";
+import { sitesOf } from "./tree.ts";
 import { describe, readSeed, seedOf, type Schedule } from "./trouble.ts";
 
 const OPTIONS = [
@@ -37,6 +41,7 @@ const OPTIONS = [
   "invariant",
   "errs",
   "tell",
+  "reversed",
   "prepare",
   "schedules",
   "lease",
@@ -75,6 +80,20 @@ export async function prove<Input, Output, Results, Failure, World = undefined>(
 }
 
 type AnyOptions = ProveOptions<unknown, Record<string, unknown>, unknown, unknown>;
+type AnyEnd = EndedOutcome<Record<string, unknown>, unknown>;
+
+/** A check of the application returns false or throws if something is wrong. */
+async function ask(
+  wrong: string,
+  check: () => boolean | void | Promise<boolean | void>,
+): Promise<ProveProblem | undefined> {
+  try {
+    return (await check()) === false ? { problem: wrong } : undefined;
+  } catch (cause) {
+    const message = cause instanceof Error ? cause.message : String(cause);
+    return { problem: `${wrong}: ${message}`, cause };
+  }
+}
 
 class Proof {
   name = "";
@@ -91,7 +110,7 @@ class Proof {
   #of = 1;
 
   constructor(saga: Provable<unknown, unknown, unknown, unknown, unknown>, options: AnyOptions) {
-    const { world, input, errs = {}, tell = {}, prepare, lease = "60s" } = options;
+    const { world, input, errs = {}, tell = {}, reversed, prepare, lease = "60s" } = options;
     this.#options = options;
     this.#script = {
       makeSaga: (made) => this.#known(typeof saga === "function" ? saga(made) : saga),
@@ -99,6 +118,7 @@ class Proof {
       input,
       errs,
       tell,
+      isReversed: reversed !== undefined,
       prepare,
       leaseMs: positiveMs(lease, "prove: lease"),
     };
@@ -119,15 +139,16 @@ class Proof {
     // If the saga fails without any failure, every other schedule would report the same.
     if (this.#failures.length > 0) return this.#report(0);
     const saga = this.#saga as AnySaga;
-    const first = singles(saga, plain, this.#allowances);
+    const { calls } = plain;
+    const first = singles(saga, calls, this.#allowances);
     const chosen = sample(first, max - 1);
     this.#of = 1 + chosen.length;
     const further: Schedule[] = [];
     for (const schedule of chosen) {
-      const calls = await this.#run(schedule);
-      further.push(...whileMending(saga, schedule, calls, this.#allowances));
+      const run = await this.#run(schedule);
+      further.push(...whileMending(saga, schedule, run, calls, this.#allowances));
     }
-    further.push(...doubtThenFailure(saga, plain, this.#allowances));
+    further.push(...doubtThenFailure(saga, calls, this.#allowances));
     const more = sample(further, max - this.#of);
     this.#of += more.length;
     for (const schedule of more) await this.#run(schedule);
@@ -138,7 +159,7 @@ class Proof {
     const saga = this.#script.makeSaga(await this.#script.makeWorld());
     const schedule = readSeed(
       seed,
-      saga.steps.map(({ name }) => name),
+      sitesOf(saga).map(({ name }) => name),
     );
     for (const trouble of schedule) {
       if (isPossible(saga, trouble, this.#allowances)) continue;
@@ -153,23 +174,24 @@ class Proof {
 
   #known(saga: AnySaga): AnySaga {
     checkSaga(saga, this.#allowances);
+    if (this.#script.isReversed) checkReversible(saga);
     this.name = saga.name;
     this.#saga = saga;
     return saga;
   }
 
-  async #run(
-    schedule: Schedule,
-    look: (performance: Performance) => void = () => undefined,
-  ): Promise<readonly Call[]> {
+  async #run(schedule: Schedule, look: (performance: Performance) => void = () => undefined): Promise<Run> {
     const openGround = async (): Promise<Ground> => (this.#ground ??= await Ground.open());
-    const performance = await perform(this.#script, schedule, openGround);
+    const performance = await perform(this.#script, schedule, openGround, (evidence, world) =>
+      this.#problemOf(evidence, world),
+    );
     look(performance);
     await this.#judge(performance);
-    if (performance.hitch !== undefined || this.#script.prepare) await this.#close();
+    const { hitch, isOpen, calls, outcome } = performance;
+    if (hitch !== undefined || isOpen || this.#script.prepare) await this.#close();
     this.#done++;
     this.#options.onProgress?.({ done: this.#done, of: this.#of, failures: this.#failures.length });
-    return performance.calls;
+    return { calls, hasCompleted: outcome?.status === "COMPLETED" };
   }
 
   async #close(): Promise<void> {
@@ -180,29 +202,23 @@ class Proof {
   async #judge(performance: Performance): Promise<void> {
     const { schedule, outcome } = performance;
     const one: ProvenSchedule = { seed: seedOf(schedule), schedule: describe(schedule), outcome };
-    const problem = performance.hitch ?? judge(performance);
-    const found = problem === undefined ? await this.#askInvariant(performance) : { problem };
+    const found = performance.hitch ?? (await this.#problemOf(performance, performance.world));
     if (found) this.#failures.push({ ...one, ...found });
     else if (outcome?.status === "STALLED") this.#stalled.push(one);
     for (const step of withoutUndo(performance)) this.#withoutUndo.add(step);
     for (const call of unlimited(this.#saga as AnySaga, performance.calls)) this.#withoutLimit.add(call);
   }
 
-  async #askInvariant({
-    world,
-    outcome,
-  }: Performance): Promise<Pick<ProveFailure, "problem" | "cause"> | undefined> {
+  /** What is wrong with the calls, or with the world. */
+  async #problemOf(evidence: Evidence, world: unknown): Promise<ProveProblem | undefined> {
+    const problem = judge(evidence);
+    if (problem !== undefined) return { problem };
+    const { outcome, isReversed } = evidence;
     if (!outcome || outcome.status === "STALLED") return undefined;
-    try {
-      const holds = await this.#options.invariant?.(
-        world,
-        outcome as EndedOutcome<Record<string, unknown>, unknown>,
-      );
-      return holds === false ? { problem: "the invariant does not hold" } : undefined;
-    } catch (cause) {
-      const message = cause instanceof Error ? cause.message : String(cause);
-      return { problem: `the invariant does not hold: ${message}`, cause };
-    }
+    const { invariant, reversed } = this.#options;
+    return isReversed === true && outcome.status === "COMPLETED"
+      ? ask("the world is not as it was before the saga", () => reversed?.(world))
+      : ask("the invariant does not hold", () => invariant?.(world, outcome as AnyEnd));
   }
 
   #report(leftOut: number): ProveReport {

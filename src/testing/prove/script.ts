@@ -1,5 +1,6 @@
 /** The options of `prove`: the saga, its fakes and its invariant. */
 import type { Duration } from "../../core/duration.ts";
+import type { OperatorNote } from "../../core/operator-note.ts";
 import type { Amends } from "../../operate/amends.ts";
 import type { SagaDefinition } from "../../sagas/define/definition.ts";
 import type { SagaOutcome } from "../../sagas/view/outcome.ts";
@@ -33,15 +34,21 @@ export interface ProveOptions<Input, Results, Failure, World> {
     world: World,
     outcome: EndedOutcome<Results, Failure>,
   ) => boolean | void | Promise<boolean | void>;
-  /** The failures that steps may return as `err`, by step. Each of them is tried. Default: none. */
-  readonly errs?: { readonly [Step in keyof Results]?: Failure };
   /**
-   * Sends the signal or the event that a step waits for, by step. If the wait has a time limit, it is also left out
-   * once.
+   * The failures that steps may return as `err`, by step. Each of them is tried, also by each item and round. `"ship>label"` is step
+   * `label` of the child that step `ship` starts. Default: none.
    */
-  readonly tell?: {
-    readonly [Step in keyof Results]?: (amends: Amends<SqliteHandle>, sagaId: string) => unknown;
-  };
+  readonly errs?: { readonly [Step in keyof Results]?: Failure } & ByChildStep<unknown>;
+  /**
+   * Sends the signal or the event that a step waits for, by step: at the start of the saga, or of the child whose step it is. If the
+   * step also goes on or fails without it, it is left out once; to a step in rounds it is once sent after the first round.
+   */
+  readonly tell?: { readonly [Step in keyof Results]?: ProveTell } & ByChildStep<ProveTell>;
+  /**
+   * Takes back each saga that has completed, with `amends.reverse`, and checks the world afterwards. The compensations of the reversal
+   * fail and crash like any other. Return false or throw if something is left. Default: nothing is taken back.
+   */
+  readonly reversed?: (world: World) => boolean | void | Promise<boolean | void>;
   /** For transactional steps: creates your own tables in the in-memory SQLite database of each schedule. */
   readonly prepare?: (database: SqliteHandle, world: World) => unknown;
   /** The number of schedules that are run at most. If there are more, a spread selection is run. Default: 500. */
@@ -54,6 +61,15 @@ export interface ProveOptions<Input, Results, Failure, World> {
   readonly report?: boolean;
   /** Called after every schedule. */
   readonly onProgress?: (progress: ProveProgress) => void;
+}
+
+/** Sends something to a saga. */
+export type ProveTell = (amends: Amends<SqliteHandle>, sagaId: string) => unknown;
+
+/** By the name of a step of a child: the name of the step that starts it, `>`, and its own name. */
+export interface ByChildStep<T> {
+  /** The step of a child, such as `"ship>label"`. */
+  readonly [step: `${string}>${string}`]: T | undefined;
 }
 
 /** How far a proof has come. */
@@ -76,13 +92,16 @@ export interface ProvenSchedule {
   readonly outcome: SagaOutcome | undefined;
 }
 
-/** A schedule in which something was wrong. */
-export interface ProveFailure extends ProvenSchedule {
+/** What was wrong in a schedule. */
+export interface ProveProblem {
   /** What was wrong, in words. */
   readonly problem: string;
   /** What the invariant threw. */
   readonly cause?: unknown;
 }
+
+/** A schedule in which something was wrong. */
+export interface ProveFailure extends ProvenSchedule, ProveProblem {}
 
 /** The result of a proof. */
 export interface ProveReport {
@@ -97,11 +116,14 @@ export interface ProveReport {
    * pivot.
    */
   readonly stalled: readonly ProvenSchedule[];
-  /** Steps without a compensation that acted in sagas that failed. Check that there is nothing to undo. */
+  /** Steps without a compensation that acted in sagas that failed, or were taken back. Check that there is nothing to undo. */
   readonly withoutUndo: readonly string[];
   /** Acts and compensations without a `timeout` or a deadline. That they never return was not tried. */
   readonly withoutLimit: readonly string[];
 }
+
+/** Who takes a saga back, and why. */
+export const REVERSAL: OperatorNote = { reason: "the proof takes it back", by: "prove" };
 
 /** The same without type parameters, for the code that runs the proof. */
 export interface Script {
@@ -109,9 +131,9 @@ export interface Script {
   readonly makeWorld: () => unknown;
   readonly input: unknown;
   readonly errs: Readonly<Record<string, unknown>>;
-  readonly tell: Readonly<
-    Record<string, ((amends: Amends<SqliteHandle>, sagaId: string) => unknown) | undefined>
-  >;
+  readonly tell: Readonly<Record<string, ProveTell | undefined>>;
+  /** Each completed saga is taken back. */
+  readonly isReversed: boolean;
   readonly prepare: ((database: SqliteHandle, world: unknown) => unknown) | undefined;
   readonly leaseMs: number;
 }

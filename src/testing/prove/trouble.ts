@@ -4,6 +4,7 @@
  */
 import { AmendsError } from "../../core/errors.ts";
 import type { Direction } from "../../core/identity.ts";
+import { stepOf } from "../../core/saga/part-name.ts";
 
 interface Kind {
   /** When the failure happens: before the step's code runs, after it has run, or after its outcome was written. */
@@ -28,7 +29,8 @@ export type TroubleKind =
   | "err"
   | "hang"
   | "hang-done"
-  | "untold";
+  | "untold"
+  | "told-late";
 
 export const KINDS: Readonly<Record<TroubleKind, Kind>> = {
   "crash-before": {
@@ -68,10 +70,16 @@ export const KINDS: Readonly<Record<TroubleKind, Kind>> = {
     words: (call) => `${call} happened, but did not answer before its time was up`,
   },
   untold: { moment: "before", lasting: true, words: (call) => `${call} never received what it waits for` },
+  "told-late": {
+    moment: "before",
+    lasting: true,
+    words: (call) => `${call} received what it waits for only after its first round`,
+  },
 };
 
 export interface Trouble {
   readonly kind: TroubleKind;
+  /** The name of the step, of the item or of the round (tree.ts). */
   readonly step: string;
   readonly action: Direction;
 }
@@ -80,7 +88,7 @@ export type Schedule = readonly Trouble[];
 
 const NOTHING = "none";
 
-/** `terminal@ship+crash-answered@charge/undo`: step names cannot contain these characters. */
+/** `terminal@ship+crash-answered@reserve[lamp]/undo`: names cannot contain these characters. */
 export function seedOf(schedule: Schedule): string {
   if (schedule.length === 0) return NOTHING;
   return schedule
@@ -95,7 +103,7 @@ export function readSeed(seed: unknown, steps: readonly string[]): Schedule {
     .split("+")
     .map((part) => {
       const [, kind = "", step = "", undo] = /^([a-z-]+)@([^@/]+)(\/undo)?$/.exec(part) ?? [];
-      if (!Object.hasOwn(KINDS, kind) || !steps.includes(step)) {
+      if (!Object.hasOwn(KINDS, kind) || !steps.includes(stepOf(step))) {
         throw new AmendsError(
           "BAD_OPTION",
           `prove: the seed has a part that does not fit this saga: ${part}. Give a seed as a report of \`prove\` has it.`,

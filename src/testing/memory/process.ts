@@ -8,8 +8,8 @@ import { refusalOf } from "../../sagas/engine/refusal.ts";
 import type { StepCallTools } from "../../sagas/engine/step-calls.ts";
 import type { SagaRecord } from "../../sagas/journal/journal.ts";
 import type { VirtualClock } from "../kit/virtual-clock.ts";
-import { MemoryHost } from "../memory/saga-host.ts";
-import type { MemorySaga } from "../memory/saga.ts";
+import { MemoryHost } from "./saga-host.ts";
+import type { MemorySaga } from "./saga.ts";
 import { Mortality } from "../kit/mortality.ts";
 
 /** The default of `Amends`. */
