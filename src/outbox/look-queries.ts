@@ -9,17 +9,21 @@ import { claimPlace, HAS_LANE } from "./queries.ts";
 
 const isOpen = sql`due.status in (${literals(CLAIMABLE)})`;
 
-/** Entries of these lanes: fresh ones and retries have their own range of the index. */
+/** Entries of these lanes. */
 export function untilLaneDue(dialect: Dialect, kind: "call" | "delivery", lanes: readonly string[]): Sql {
   return untilInstant(dialect, leastOfLanes(dialect, lanes, firstOfEach(dialect, kind)));
 }
 
-/** The gates of the first fresh entry and the first retry of the lane `r.lane`. */
-export function firstOfEach(dialect: Dialect, kind: "call" | "delivery"): readonly Sql[] {
+/** The gates of the first fresh entry and the first retry of a lane: each has its own range of the index. */
+export function firstOfEach(
+  dialect: Dialect,
+  kind: "call" | "delivery",
+  lane: Sql = raw("r.lane"),
+): readonly Sql[] {
   const gated = gate(dialect, raw("due.next_attempt_at"));
   return ["0", "1"].map(
     (rank) => sql`select ${gated} from ${dialect.table("outbox")} as due
-      where due.kind = ${literals([kind])} and ${HAS_LANE} and due.lane = r.lane and ${isOpen}
+      where due.kind = ${literals([kind])} and ${HAS_LANE} and due.lane = ${lane} and ${isOpen}
         and ${raw(freshFirst("due.attempts"))} = ${raw(rank)}
       order by ${gated}, due.entry_id limit 1`,
   );

@@ -285,8 +285,7 @@ export class JournalHost implements SagaHost, SpecialCalls {
       step: state.stall?.step,
     };
     try {
-      const payload = stalled.payload(context);
-      return [...emissions, callOf(this.#tools)({ name: stalled.name, payload })];
+      return [...emissions, callOf(this.#tools)(stalled(context))];
     } catch (error) {
       this.warn(
         { id: this.id, error: errorLabel(error) },

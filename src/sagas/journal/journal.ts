@@ -105,6 +105,8 @@ export interface Emission {
   readonly version: number;
   /** It is a durable call of this name, not an event. */
   readonly isCall?: boolean | undefined;
+  /** The limits by key of a call. */
+  readonly limits?: Limits | undefined;
 }
 
 export interface Checkpoint {

@@ -8,11 +8,11 @@ import type { Limits } from "../../core/start/limits.ts";
 import type { Dialect } from "../database.ts";
 import { literals, raw, sql, type Sql } from "../sql.ts";
 
-/** The signs are in no name and no digest, and sort before the characters of a digest: the lanes of a kind follow it at once. */
+/** The signs are in no name and no digest, and sort before their characters: the lanes of a kind follow it at once. */
 const CONCURRENCY = "!";
 const RATE = "+";
-/** Sorts after both signs, and before every character of a digest. */
-const BEHIND = "/";
+/** Sorts after both signs, and before every character of a name or a digest. */
+const BEHIND = ",";
 
 const DIGEST_LENGTH = 16;
 
