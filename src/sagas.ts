@@ -75,6 +75,7 @@ export {
 } from "./sagas/view/list.ts";
 export { type Count } from "./core/count.ts";
 export { type UndoFailure } from "./sagas/view/outcome.ts";
+export { type HeldBy } from "./core/start/held.ts";
 export { type RelatedSaga, type RunningCall, type TimelineEntry, type Waiting } from "./sagas/view/view.ts";
 export { type CallProgress } from "./sagas/view/progress.ts";
 export {

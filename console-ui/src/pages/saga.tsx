@@ -140,6 +140,7 @@ function SagaFacts({ saga }: { readonly saga: SagaDetail }): JSX.Element {
             to={ended ? saga.updatedAt : null}
           />,
         ],
+        ...(saga.heldBy.length === 0 ? [] : ([["Waits for", "its limit"]] as const)),
         ...(saga.waiting === null ? [] : ([["Waits for", waitWords(saga.waiting)]] as const)),
         ...(ended
           ? []

@@ -3,6 +3,8 @@ import { answerInTime, type DatabaseWatch } from "../../storage/retry.ts";
 import { claimCount } from "../../core/claim-token.ts";
 import { AmendsError } from "../../core/errors.ts";
 import type { Grant } from "../../core/start/grants.ts";
+import type { LimitUsage } from "../../core/start/held.ts";
+import type { Limits } from "../../core/start/limits.ts";
 import { sagaMachine } from "../../core/saga/machine.ts";
 import { evolve } from "../../core/saga/evolve.ts";
 import type { Arrival } from "../../core/saga/steps/wait.ts";
@@ -24,6 +26,7 @@ import { OutcomeWriter } from "../../runtime/outcome-writer.ts";
 import { flush, flushInside, type Execute, type Item } from "./flush.ts";
 import { SentCheckpoint } from "./sent-checkpoint.ts";
 import { Admission, type TakenRow } from "../../storage/limits/admission.ts";
+import { selectUsage, USAGE } from "../../storage/limits/queries.ts";
 import { insertLines } from "./line-queries.ts";
 import { takeOver, withPlans } from "./claim/take-over.ts";
 import { SagaReader } from "./reading.ts";
@@ -209,6 +212,12 @@ export class DatabaseJournal implements Journal {
   async arrivals(id: string): Promise<readonly Arrival[]> {
     const rows = await this.#lines.outlast(() => this.#db.query(selectSignals(this.#db.dialect, id)));
     return rows.map(toArrival);
+  }
+
+  async usage(name: string, limits: Limits): Promise<LimitUsage> {
+    const statement = selectUsage(this.#db.dialect, LIMITED_SAGAS, name, limits);
+    const [row = {}] = await this.#persist(() => this.#db.query(statement));
+    return USAGE.read(row);
   }
 
   drained(): Promise<void> {

@@ -7,6 +7,7 @@ import { pauseMs } from "../../core/saga/steps/repeat.ts";
 import { limitOf, waitFor, type Wait } from "../../core/saga/steps/wait.ts";
 import { runningPlace } from "../../core/saga/undoing.ts";
 import type { Attributes } from "../../core/start/attributes.ts";
+import type { HeldBy } from "../../core/start/held.ts";
 import type { Relative, SagaRecord } from "../journal/journal.ts";
 import { allowedActions, skippable, type SagaAction } from "./operators.ts";
 import {
@@ -122,6 +123,8 @@ export interface SagaView {
   readonly attributes: Attributes;
   /** What it waits for; undefined if it does not wait. */
   readonly waiting: Waiting | undefined;
+  /** The limits by key that hold it back, although it is due; empty if none does. Only `inspect` reads them. */
+  readonly heldBy: readonly HeldBy[];
   /** The process that runs it; undefined if none does. */
   readonly owner: string | undefined;
   /** How often another worker took it over since it last made progress. */
@@ -155,8 +158,12 @@ export interface SagaView {
   readonly timeline: readonly TimelineEntry[];
 }
 
-/** `relatives` are read for the view of one saga only. */
-export function viewOf(record: SagaRecord, relatives: readonly Relative[] = []): SagaView {
+/** `relatives` and `held` are read for the view of one saga only. */
+export function viewOf(
+  record: SagaRecord,
+  relatives: readonly Relative[] = [],
+  held: readonly HeldBy[] = [],
+): SagaView {
   const { state } = record;
   const related = ({ id, status, step }: Relative): RelatedSaga => ({ id, status, step });
   const reversal = relatives.find(({ isReversal }) => isReversal);
@@ -177,6 +184,7 @@ export function viewOf(record: SagaRecord, relatives: readonly Relative[] = []):
     priority: record.priority,
     attributes: record.attributes ?? {},
     waiting: waitingOf(record),
+    heldBy: held,
     owner: record.owner,
     recoveryAttempts: record.recoveryAttempts,
     error: failureOf(state.failure),
