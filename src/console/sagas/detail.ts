@@ -35,7 +35,7 @@ export function detailOf(view: SagaView, archivedAt?: Date): SagaDetail {
     dueAt: view.dueAt?.toISOString() ?? null,
     waiting: view.waiting ? waitOf(view.waiting) : null,
     // A key is computed from the input, and is shown as little as the input is.
-    heldBy: (view.heldBy ?? []).map(({ kind, limit, used, until }) => ({
+    heldBy: view.heldBy.map(({ kind, limit, used, until }) => ({
       kind,
       limit,
       used,
