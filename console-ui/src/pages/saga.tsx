@@ -146,7 +146,10 @@ function SagaFacts({ saga }: { readonly saga: SagaDetail }): JSX.Element {
         ...(ended
           ? []
           : ([
-              [nextWord(saga), <Time key="n" at={saga.dueAt} none="none" planned={saga.heldBy.length === 0} focusable />],
+              [
+                nextWord(saga),
+                <Time key="n" at={saga.dueAt} none="none" planned={saga.heldBy.length === 0} focusable />,
+              ],
               ["Worker", saga.owner === null ? <span class="dim">none</span> : <code>{saga.owner}</code>],
             ] as const)),
         ...(saga.recoveries > 0
