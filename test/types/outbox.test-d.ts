@@ -65,6 +65,7 @@ describe("the outbox", () => {
 describe("limits by key", () => {
   const schema = z.object({ tenant: z.string(), copies: z.number().default(1) });
   const handle = (): void => undefined;
+  const ofCustomer = (input: { customer: string }): string => input.customer;
 
   it("[S-40] of a call get its input, as its schema returns it", () => {
     void defineCall("mail", {
@@ -86,19 +87,16 @@ describe("limits by key", () => {
     // @ts-expect-error: a period is a duration
     void defineCall("mail", { schema, handle, rate: { key: () => "api", limit: 100, per: "soon" } });
     // @ts-expect-error: the input has no such field
-    void defineCall("mail", { schema, handle, concurrency: { key: ({ customer }) => customer, limit: 5 } });
+    void defineCall("mail", { schema, handle, concurrency: { key: ofCustomer, limit: 5 } });
   });
 
   it("[S-40] of a saga and of its reference get the input, as JSON stores it", () => {
     const dated = z.object({ tenant: z.string(), at: z.date() });
-    const concurrency = {
-      key: (input: { tenant: string; at: string }) => input.at,
-      limit: 5,
-    };
-    void saga("import", dated, { concurrency });
-    void sagaRef("import", dated, { concurrency });
+    const key = (input: { tenant: string; at: string }): string => input.at;
+    expectTypeOf(saga("import", dated, { concurrency: { key, limit: 5 } })).toHaveProperty("name");
+    expectTypeOf(sagaRef("import", dated, { concurrency: { key, limit: 5 } })).toHaveProperty("name");
     // @ts-expect-error: the input has no such field
-    void saga("import", dated, { rate: { key: ({ customer }) => customer, limit: 1, per: "1s" } });
+    void saga("import", dated, { rate: { key: ofCustomer, limit: 1, per: "1s" } });
     // @ts-expect-error: a limit has a key
     void sagaRef("import", dated, { concurrency: { limit: 1 } });
   });
