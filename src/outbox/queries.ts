@@ -17,7 +17,7 @@ import { float, int, text, uuid } from "../storage/column.ts";
 import type { Dialect, Row } from "../storage/database.ts";
 import { fields } from "../storage/fields.ts";
 import { laneOf, laneWithoutRate } from "../storage/limits/lane.ts";
-import type { LimitedTable } from "../storage/limits/queries.ts";
+import { hasPlace, type LimitedTable } from "../storage/limits/queries.ts";
 import { empty, literals, raw, sql, type Sql } from "../storage/sql.ts";
 import { projection, type Projection } from "../storage/table.ts";
 import type { CallRow, EntryTable, HeldEntry } from "./rows.ts";
@@ -108,10 +108,10 @@ export function claimPlace(dialect: Dialect, alias: string): Sql {
   return sql`(case when ${raw(isUntried(alias))} then ${raw(`${alias}enqueued_at`)} else ${gated} end)`;
 }
 
-/** Returns the ids whose claims still hold. */
+/** Returns the ids whose claims still hold. A lease that gave a place is not renewed once it has ended. */
 export function renewEntries(dialect: Dialect, held: readonly HeldEntry[], leaseMs: number): Sql {
   const claims = held.map(({ entryId, token }) => ({ id: entryId, token }));
-  return renewStatement(dialect, HELD_ROWS, claims, leaseMs, raw("entry_id"));
+  return renewStatement(dialect, HELD_ROWS, claims, leaseMs, raw("entry_id"), hasPlace(dialect));
 }
 
 /** The value of `last_error` while the last attempt of an entry runs past its timeout. */

@@ -60,6 +60,20 @@ onEachDatabase((database) => {
     expect(await claim(journal)).toEqual([]);
   });
 
+  it("[S-40] a lease that has ended is not renewed: another saga may have its place", async () => {
+    const clock = virtualClock();
+    const journal = journalOn(await database.open({ clock }));
+    await start(journal, ["a-1", "a-2"], running("a", 1));
+    await start(journal, ["plain"]);
+    const slept = await journal.claim([KIND], 100, "slept", LEASE_MS);
+    expect(slept.map(({ id }) => id).toSorted()).toEqual(["a-1", "plain"]);
+    clock.jump(LEASE_MS);
+    // Sagas that never lost a worker come first.
+    expect(await claim(journal, 1)).toEqual(["a-2"]);
+    expect([...(await journal.renew(slept, LEASE_MS)).keys()]).toEqual(["plain"]);
+    expect(await claim(journal)).toEqual([]);
+  });
+
   it("[S-40] a rate holds in every period, however its starts are spread", async () => {
     const clock = virtualClock();
     const journal = journalOn(await database.open({ clock }));

@@ -105,6 +105,11 @@ export const COUNTED: Projection<CountedStarts> = projection({
   freeInMs: float("free_in_ms"),
 });
 
+/** A condition over `c`: the row has no concurrency key, or its lease has not ended. */
+export function hasPlace(dialect: Dialect): Sql {
+  return sql`(c.concurrency_key is null or c.next_attempt_at > ${dialect.now()})`;
+}
+
 /** What is taken of the keys of these limits. */
 export function selectUsage(
   dialect: Dialect,
