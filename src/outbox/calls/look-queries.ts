@@ -20,9 +20,8 @@ export function untilCallDue(dialect: Dialect, names: readonly string[]): Sql {
   const now = dialect.now();
   const lane = raw("lanes.lane");
   const gates = firstOfEach(dialect, "call", lane).map((first) => sql`select (${first}) as gate`);
-  const first = sql`(select min(firsts.gate) from (${join(gates, " union all ")}) as firsts)`;
-  const until = sql`(select case when lanes.place = ${raw(String(LANE_MAX))} or f.gate <= ${now} then 0
-      else ${dialect.epochMs(raw("f.gate"))} - ${dialect.epochMs(now)} end from (select ${first} as gate) as f)`;
+  const until = sql`(select case when lanes.place = ${raw(String(LANE_MAX))} or min(firsts.gate) <= ${now} then 0
+      else ${dialect.epochMs(raw("min(firsts.gate)"))} - ${dialect.epochMs(now)} end from (${join(gates, " union all ")}) as firsts)`;
   const object = raw(dialect.pick({ postgres: "json_object_agg", sqlite: "json_group_object" }));
   // The column `lane` has a collation of its own.
   const plain = raw(dialect.pick({ postgres: 'r.name collate "C"', sqlite: "r.name" }));
@@ -32,9 +31,9 @@ export function untilCallDue(dialect: Dialect, names: readonly string[]): Sql {
       select r.name, ${plain}, 0 from ${dialect.rows(NAME, names)}
       union all
       select lanes.name, ${next}, lanes.place + 1 from lanes where lanes.lane is not null and lanes.place < ${raw(String(LANE_MAX))})
-    select cast(${object}(found.what, found.until) as text) from (
+    select cast(${object}(lane_kinds.what, lane_kinds.until) as text) from (
       select case when lanes.place = 0 then ${literals(["plain"])} else ${literals(["limited"])} end as what, min(${until}) as until
-      from lanes where lanes.lane is not null group by 1) as found)`;
+      from lanes where lanes.lane is not null group by 1) as lane_kinds)`;
 }
 
 /** The same in a statement of its own. */
