@@ -7,6 +7,7 @@ export {
   type CallDefinition,
   type CallOptions,
 } from "./outbox/calls/definition.ts";
+export { type ConcurrencyLimit, type LimitOptions, type RateLimit } from "./core/start/limits.ts";
 export { type CallEntry } from "./outbox/calls/entry.ts";
 export { type PageOptions } from "./outbox/read/entry-page.ts";
 export { type Verification } from "./core/outbox/entry.ts";

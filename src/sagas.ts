@@ -76,6 +76,7 @@ export {
 } from "./sagas/view/list.ts";
 export { type Count } from "./core/count.ts";
 export { type UndoFailure } from "./sagas/view/outcome.ts";
+export { type HeldBy } from "./core/start/held.ts";
 export { type Paused, type PausedList, type PausedOptions } from "./operate/pauses/pauses.ts";
 export { type PauseTarget } from "./operate/pauses/target.ts";
 export {

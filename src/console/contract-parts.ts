@@ -31,6 +31,25 @@ export interface PausedName {
 export interface SagaPauseLine extends SchedulePause {
   readonly kind: "id" | "saga";
 }
+/** What a saga waits for. */
+export interface SagaWait {
+  readonly step: string;
+  readonly kind: "sleep" | "signal" | "event" | "any" | "round" | "saga";
+  /** The name of the signal or the event, the alternatives, or the id of the child saga; null for a sleep. */
+  readonly for: string | null;
+  readonly since: Instant;
+  /** Null if it waits without a limit. */
+  readonly until: Instant | null;
+}
+/** A limit by key of which every place is taken. The key itself is not shown. */
+export interface HeldLine {
+  readonly kind: "concurrency" | "rate";
+  readonly limit: number;
+  /** How many of the key run now, or have begun within the period. */
+  readonly used: number;
+  /** When the first place of a rate returns; null for a concurrency. */
+  readonly until: Instant | null;
+}
 
 // GET api/schedules?q=&saga=&status=active|paused&limit=&after=: by name. `q` is the beginning of a name.
 // GET api/schedules/{id}: the id is the schedule's name.

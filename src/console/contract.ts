@@ -11,9 +11,11 @@
 import type {
   DeliveryStatus,
   FlowStatus,
+  HeldLine,
   OpenOutboxStatus,
   ProgressLine,
   SagaPauseLine,
+  SagaWait,
   SubscriptionBrief,
 } from "./contract-parts.ts";
 
@@ -200,6 +202,8 @@ export interface SagaDetail extends SagaLine {
   readonly dueAt: Instant | null;
   /** The signal, the event or the time that it waits for; null if it does not wait. */
   readonly waiting: SagaWait | null;
+  /** The limits by key that hold it back, although it is due. */
+  readonly heldBy: readonly HeldLine[];
   /** A call that had not returned within its time limit when its worker last wrote: it may still take effect. */
   readonly running: { readonly step: string; readonly since: Instant } | null;
   readonly owner: string | null;
@@ -215,15 +219,6 @@ export interface SagaDetail extends SagaLine {
   readonly timeline: readonly TimelineLine[];
   readonly graph: Graph;
   readonly mermaid: { readonly sequence: string; readonly state: string };
-}
-export interface SagaWait {
-  readonly step: string;
-  readonly kind: "sleep" | "signal" | "event" | "any" | "round" | "saga";
-  /** The name of the signal or the event, the alternatives, or the id of the child saga; null for a sleep. */
-  readonly for: string | null;
-  readonly since: Instant;
-  /** Null if it waits without a limit. */
-  readonly until: Instant | null;
 }
 export interface Trouble {
   readonly kind: string;

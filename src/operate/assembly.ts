@@ -3,12 +3,14 @@ import { setMaxListeners } from "node:events";
 import { AmendsError, closedError } from "../core/errors.ts";
 import { sagaMachine } from "../core/saga/machine.ts";
 import { givenTransaction } from "../core/options.ts";
+import { heldBy } from "../core/start/held.ts";
 import type { Registry } from "../sagas/define/registry.ts";
 import type { Engine } from "../sagas/engine/engine.ts";
 import type { Journal } from "../sagas/journal/journal.ts";
 import type { SignalTools } from "../sagas/journal/signals.ts";
 import type { HandleTools } from "../sagas/view/handle.ts";
 import type { Operators } from "../sagas/view/operators.ts";
+import { limitsInNeed } from "../sagas/view/held.ts";
 import { viewOf, type SagaView } from "../sagas/view/view.ts";
 import { systemClock, type Clock } from "../storage/clock.ts";
 import type { Database, Session } from "../storage/database.ts";
@@ -145,7 +147,10 @@ export class Assembly<Tx, Category extends string> {
     const named = sagaMachine.isTerminal(record.state.status)
       ? undefined
       : await this.pauses.ofSagas(record.name);
-    return viewOf(record, relatives, named && { ...named, kind: "saga" });
+    const limits = limitsInNeed(record);
+    const usage = limits && (await this.journal.usage?.(record.name, limits));
+    const held = limits && usage ? heldBy(limits, usage) : [];
+    return viewOf(record, relatives, held, named && { ...named, kind: "saga" });
   }
 
   sagaTools(): SagaTools {

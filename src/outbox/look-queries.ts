@@ -5,22 +5,25 @@ import type { Dialect } from "../storage/database.ts";
 import { leastOfLanes } from "../storage/lanes.ts";
 import { untilInstant } from "../storage/read/next-due.ts";
 import { join, literals, raw, sql, type Sql } from "../storage/sql.ts";
-import { claimPlace, HAS_LANE, isPausedCall } from "./queries.ts";
+import { claimPlace, HAS_LANE } from "./queries.ts";
 
 const isOpen = sql`due.status in (${literals(CLAIMABLE)})`;
 
-/** Calls of these names that are not paused: fresh ones and retries have their own range of the index. */
-export function untilCallDue(dialect: Dialect, names: readonly string[]): Sql {
-  const lanes = { names, isPaused: isPausedCall(dialect) };
-  return untilInstant(dialect, leastOfLanes(dialect, lanes, firstOfEach(dialect, "call")));
+/** Entries of these lanes. */
+export function untilLaneDue(dialect: Dialect, kind: "call" | "delivery", lanes: readonly string[]): Sql {
+  return untilInstant(dialect, leastOfLanes(dialect, { names: lanes }, firstOfEach(dialect, kind)));
 }
 
-/** The gates of the first fresh entry and the first retry of the lane `r.lane`. */
-export function firstOfEach(dialect: Dialect, kind: "call" | "delivery"): readonly Sql[] {
+/** The gates of the first fresh entry and the first retry of a lane: each has its own range of the index. */
+export function firstOfEach(
+  dialect: Dialect,
+  kind: "call" | "delivery",
+  lane: Sql = raw("r.lane"),
+): readonly Sql[] {
   const gated = gate(dialect, raw("due.next_attempt_at"));
   return ["0", "1"].map(
     (rank) => sql`select ${gated} from ${dialect.table("outbox")} as due
-      where due.kind = ${literals([kind])} and ${HAS_LANE} and due.lane = r.lane and ${isOpen}
+      where due.kind = ${literals([kind])} and ${HAS_LANE} and due.lane = ${lane} and ${isOpen}
         and ${raw(freshFirst("due.attempts"))} = ${raw(rank)}
       order by ${gated}, due.entry_id limit 1`,
   );

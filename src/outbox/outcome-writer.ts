@@ -7,8 +7,9 @@ import { lookFor, type DutyLook } from "../runtime/duty.ts";
 import { OutcomeWriter } from "../runtime/outcome-writer.ts";
 import type { PartContext } from "../runtime/part.ts";
 import { renewalLimitMs } from "../storage/claim.ts";
-import type { Database } from "../storage/database.ts";
-import { untilCallDue, untilErasureDue } from "./look-queries.ts";
+import type { Database, Dialect, Row, Session } from "../storage/database.ts";
+import type { Sql } from "../storage/sql.ts";
+import { untilErasureDue, untilLaneDue } from "./look-queries.ts";
 import {
   claimEntries,
   idOf,
@@ -40,6 +41,10 @@ export class OutboxWriter {
     });
   }
 
+  get dialect(): Dialect {
+    return this.#db.dialect;
+  }
+
   /** The number of commits of settlements. */
   get flushes(): number {
     return this.#outcomes.flushes;
@@ -57,8 +62,17 @@ export class OutboxWriter {
     return lookFor(() => {
       if (kind === "erasure") return untilErasureDue(dialect);
       const known = names?.() ?? [];
-      return known.length > 0 ? untilCallDue(dialect, known) : undefined;
+      return known.length > 0 ? untilLaneDue(dialect, "call", known) : undefined;
     });
+  }
+
+  /** Runs a claim that is more than one statement, in one transaction. */
+  inTransaction<T>(claim: (session: Session) => Promise<T>): Promise<T> {
+    return this.#outcomes.persist(() => this.#db.transaction(claim));
+  }
+
+  query(statement: Sql): Promise<readonly Row[]> {
+    return this.#outcomes.query(statement);
   }
 
   /** Returns the ids whose claims still hold. */

@@ -3,6 +3,7 @@
  */
 import type { OutboxKind, OutboxOperation } from "../core/outbox/entry.ts";
 import { CLAIMABLE, HELD, outboxMachine, type OutboxStatus } from "../core/outbox/machine.ts";
+import type { Grant } from "../core/start/grants.ts";
 import {
   claimStatement,
   freshFirst,
@@ -15,10 +16,12 @@ import {
 import { float, int, text, uuid } from "../storage/column.ts";
 import type { Dialect, Row } from "../storage/database.ts";
 import { fields } from "../storage/fields.ts";
+import { laneOf, laneWithoutRate } from "../storage/limits/lane.ts";
+import { hasPlace, type LimitedTable } from "../storage/limits/queries.ts";
 import { empty, literals, raw, sql, type Sql } from "../storage/sql.ts";
 import { isPausedName } from "../storage/pauses/queries.ts";
 import { projection, type Projection } from "../storage/table.ts";
-import type { EntryTable, HeldEntry } from "./rows.ts";
+import type { CallRow, EntryTable, HeldEntry } from "./rows.ts";
 
 /** What the index of due entries holds: SQLite uses the index only if a statement says so. */
 export const HAS_LANE: Sql = raw("due.lane <> ''");
@@ -59,14 +62,31 @@ export interface ClaimOptions {
   readonly leaseMs: number;
   /** Entries that are not claimed even if they are due. */
   readonly except?: readonly string[] | undefined;
+  /** Calls with limits by key that the claim may take besides. */
+  readonly grants?: readonly Grant[] | undefined;
 }
+
+const LANE: Sql = raw("due.lane");
+
+/** Calls with limits by key. What runs is counted by the leases of calls, first tries and later ones. */
+export const LIMITED_CALLS: LimitedTable = {
+  queue: "calls",
+  claimable: OUTBOX,
+  lane: "lane",
+  order: (alias) => raw(`${alias}.kind, ${alias}.lane, ${freshFirst(`${alias}.attempts`)}`),
+  isOpen: (alias) =>
+    sql`${raw(`${alias}.kind = 'call' and ${alias}.lane <> ''`)} and ${raw(alias)}.status in (${literals(CLAIMABLE)})`,
+  isHeld: (alias) => sql`${raw(alias)}.status in (${literals(HELD)})`,
+  where: sql`due.kind = 'call' and ${HAS_LANE}`,
+};
 
 /** The claim counts as the attempt, so that a call that crashes its worker is counted too. */
 export function claimEntries(dialect: Dialect, of: EntryTable<unknown>, options: ClaimOptions): Sql {
-  const { kind, names, limit, leaseMs, except } = options;
+  const { kind, names, limit, leaseMs, except, grants = [] } = options;
   const isErasure = kind === "erasure";
   const place = claimPlace(dialect, "due.");
-  const lanes = { column: raw("due.lane"), names: names ?? [], isPaused: isPausedCall(dialect) };
+  const lanes = { column: LANE, names: names ?? [], isPaused: isPausedCall(dialect) };
+  const lane = grants.length === 0 ? empty : sql`lane = ${laneWithoutRate(dialect, raw("c.lane"))}, `;
   // The order of erasures is documented, and fairness between names must not change it.
   const queue: Claimable = isErasure
     ? { ...ERASURES, rank: place }
@@ -76,8 +96,9 @@ export function claimEntries(dialect: Dialect, of: EntryTable<unknown>, options:
     limit,
     leaseMs,
     except,
+    granted: { column: LANE, grants },
     where: isErasure ? sql`${ofKind} and ${place} <= ${dialect.now()}` : ofKind,
-    set: sql`status = ${literals([CLAIMED])}, attempts = c.attempts + 1`,
+    set: sql`${lane}status = ${literals([CLAIMED])}, attempts = c.attempts + 1`,
     returning: of.columns(dialect),
   });
 }
@@ -93,10 +114,10 @@ export function claimPlace(dialect: Dialect, alias: string): Sql {
   return sql`(case when ${raw(isUntried(alias))} then ${raw(`${alias}enqueued_at`)} else ${gated} end)`;
 }
 
-/** Returns the ids whose claims still hold. */
+/** Returns the ids whose claims still hold. A lease that gave a place is not renewed once it has ended. */
 export function renewEntries(dialect: Dialect, held: readonly HeldEntry[], leaseMs: number): Sql {
   const claims = held.map(({ entryId, token }) => ({ id: entryId, token }));
-  return renewStatement(dialect, HELD_ROWS, claims, leaseMs, raw("entry_id"));
+  return renewStatement(dialect, HELD_ROWS, claims, leaseMs, raw("entry_id"), hasPlace(dialect));
 }
 
 /** The value of `last_error` while the last attempt of an entry runs past its timeout. */
@@ -212,6 +233,17 @@ export function requeueEntries(dialect: Dialect, of: EntryTable<unknown>, ids: r
       verification = null, requeues = c.requeues + 1
     from ${idRows(dialect, ids)} where c.entry_id = r.row_id and c.status || '' in (${literals(outboxMachine.sources("requeue"))})
     returning ${of.columns(dialect)}`;
+}
+
+const LANE_OF = fields<CallRow>({
+  row_id: uuid(({ entryId }) => entryId),
+  lane: text(({ name, limits }) => laneOf(name, limits)),
+});
+
+/** Puts calls back into the lanes of their limits. */
+export function returnToLanes(dialect: Dialect, calls: readonly CallRow[]): Sql {
+  return sql`update ${dialect.table("outbox")} as c set lane = r.lane
+    from ${dialect.rows(LANE_OF, calls)} where c.entry_id = r.row_id and ${LIMITED_CALLS.isOpen("c")}`;
 }
 
 export interface StatusCount {

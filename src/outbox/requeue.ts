@@ -6,7 +6,7 @@
 import type { OutboxKind } from "../core/outbox/entry.ts";
 import { outboxMachine } from "../core/outbox/machine.ts";
 import type { Session } from "../storage/database.ts";
-import { lockEntries, requeueEntries } from "./queries.ts";
+import { lockEntries, requeueEntries, returnToLanes } from "./queries.ts";
 import { CALL, type CallRow, type EntryTable } from "./rows.ts";
 
 type Requeueable = Pick<CallRow, "entryId" | "requeues" | "status">;
@@ -55,7 +55,14 @@ export function isAbandoned({ status }: Requeueable): boolean {
   return outboxMachine.sources("requeue").includes(status);
 }
 
+/** A call begins anew: it waits again for the rate that it has left at its first claim. */
 export function requeueCalls(ids: readonly string[]): { run(session: Session): Promise<readonly string[]> } {
   const requeue = new Requeue({ table: CALL, kind: "call", ids });
-  return { run: async (session) => (await requeue.run(session)).map(({ entryId }) => entryId) };
+  const run = async (session: Session): Promise<readonly string[]> => {
+    const requeued = await requeue.run(session);
+    const rated = requeued.filter(({ limits }) => limits?.rate);
+    if (rated.length > 0) await session.query(returnToLanes(session.dialect, rated));
+    return requeued.map(({ entryId }) => entryId);
+  };
+  return { run };
 }

@@ -7,7 +7,8 @@ import type {
   Verification,
 } from "../core/outbox/entry.ts";
 import type { OutboxStatus } from "../core/outbox/machine.ts";
-import { bigint, instant, int, optional, text, uuid } from "../storage/column.ts";
+import type { Limits } from "../core/start/limits.ts";
+import { bigint, instant, int, json, optional, text, uuid } from "../storage/column.ts";
 import type { Dialect, Row } from "../storage/database.ts";
 import type { Sql } from "../storage/sql.ts";
 import { table, type Table } from "../storage/table.ts";
@@ -31,6 +32,8 @@ export interface ClaimedCall extends HeldEntry {
   readonly payload: string | undefined;
   readonly lastError: string | undefined;
   readonly traceparent: string | undefined;
+  readonly requeues: number;
+  readonly limits: Limits | undefined;
 }
 
 export const CLAIMED_CALL: Table<ClaimedCall> = table("outbox", {
@@ -41,12 +44,13 @@ export const CLAIMED_CALL: Table<ClaimedCall> = table("outbox", {
   payload: optional(text("payload")),
   lastError: optional(text("last_error")),
   traceparent: optional(text("traceparent")),
+  requeues: int("requeues"),
+  limits: optional(json<Limits>("limits")),
 });
 
 /** A durable call. */
 export interface CallRow extends ClaimedCall {
   readonly status: OutboxStatus;
-  readonly requeues: number;
   /** Milliseconds since the epoch, as all instants of rows. */
   readonly enqueuedAt: number;
 }
@@ -54,7 +58,6 @@ export interface CallRow extends ClaimedCall {
 export const CALL: Table<CallRow> = table("outbox", {
   ...CLAIMED_CALL.shape,
   status: text<OutboxStatus>("status"),
-  requeues: int("requeues"),
   enqueuedAt: instant("enqueued_at"),
 });
 
@@ -120,13 +123,14 @@ export function toEntry(row: EntryRow): OutboxEntry {
 
 /** False for an invalid entry (edited by hand): it is reported, and must not stop the others. */
 export function isReadable({ refExtra, payload }: EntryRow): boolean {
-  const isFine = (json: string | undefined): boolean => json === undefined || parsed(json) !== undefined;
+  const isFine = (stored: string | undefined): boolean =>
+    stored === undefined || parsed(stored) !== undefined;
   return isFine(refExtra) && isFine(payload);
 }
 
-function parsed(json: string | undefined): object | undefined {
+function parsed(stored: string | undefined): object | undefined {
   try {
-    const value: unknown = JSON.parse(json ?? "null");
+    const value: unknown = JSON.parse(stored ?? "null");
     return typeof value === "object" && value !== null ? value : undefined;
   } catch {
     return undefined;

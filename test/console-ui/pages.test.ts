@@ -239,6 +239,12 @@ inBrowser("pages", (stage) => {
     expect(alone).toContain("No worker has taken it for 1 d");
     expect(alone).toContain(`has the saga ${running.detail.saga}, version 1`);
     expect(alone).toMatch(/Next run\s+1 d overdue/u);
+    const heldBy = [{ kind: "concurrency", limit: 2, used: 2, until: null }] as const;
+    const held = await show("held", { status: "PENDING", owner: null, dueAt: past ?? "", heldBy });
+    expect(held).toMatch(/Waits for\s+its limit/u);
+    expect(held).toContain("2 sagas of its key run, and 2 may run at the same time.");
+    expect(held).toMatch(/Due since\s+1 d ago/u);
+    expect(held).not.toContain("No worker");
     await page.route(/api\/overview\?/u, async (route) => {
       const response = await route.fetch();
       const overview = (await response.json()) as Overview;

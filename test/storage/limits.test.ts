@@ -4,6 +4,7 @@ import type { Limits } from "../../src/core/start/limits.ts";
 import { journalOn, KIND, LEASE_MS, newSaga } from "./support/sagas.ts";
 import type { DatabaseJournal } from "../../src/sagas/journal/database-journal.ts";
 import { LIMITED_SAGAS } from "../../src/sagas/journal/queries.ts";
+import { untilByKind } from "../../src/sagas/kinds/look-queries.ts";
 import { countStarts, surveyLanes, takeTurn } from "../../src/storage/limits/queries.ts";
 import { raw, sql } from "../../src/storage/sql.ts";
 import { explainPostgres, explainSqlite } from "../conformance/plans.ts";
@@ -57,6 +58,20 @@ onEachDatabase((database) => {
     clock.jump(LEASE_MS / 2);
     await journal.renew([held as NonNullable<typeof held>], LEASE_MS);
     clock.jump(LEASE_MS / 2);
+    expect(await claim(journal)).toEqual([]);
+  });
+
+  it("[S-40] a lease that has ended is not renewed: another saga may have its place", async () => {
+    const clock = virtualClock();
+    const journal = journalOn(await database.open({ clock }));
+    await start(journal, ["a-1", "a-2"], running("a", 1));
+    await start(journal, ["plain"]);
+    const slept = await journal.claim([KIND], 100, "slept", LEASE_MS);
+    expect(slept.map(({ id }) => id).toSorted()).toEqual(["a-1", "plain"]);
+    clock.jump(LEASE_MS);
+    // Sagas that never lost a worker come first.
+    expect(await claim(journal, 1)).toEqual(["a-2"]);
+    expect([...(await journal.renew(slept, LEASE_MS)).keys()]).toEqual(["plain"]);
     expect(await claim(journal)).toEqual([]);
   });
 
@@ -177,6 +192,26 @@ onDatabase("postgres", (database) => {
 
 /** Rows that no saga has written: they are there to be counted on. */
 onEachDatabase((database) => {
+  it("[S-40][K-24] the look reads a bounded number of keys of a kind, and every kind", async () => {
+    const db = await database.open({ clock: virtualClock() });
+    const { dialect } = db;
+    const insert = (name: string, keys: number, waitMs: number): Promise<unknown> =>
+      db.query(sql`insert into ${dialect.table("saga_executions")} (id, name, kind, status, context, plan, next_attempt_at, created_at, updated_at)
+        select ${`${name}-`} || r.n, ${name}, ${`${name}@1#!`} || r.n, 'PENDING', '{"input":{}}', '', ${dialect.plusMs(dialect.now(), waitMs)},
+          ${dialect.now()}, ${dialect.now()} from ${numbered(dialect, keys)}`);
+    await insert("few", 50, 5 * SECOND_MS);
+    await insert("many", 150, 60 * SECOND_MS);
+    await insert("some", 50, 7 * SECOND_MS);
+    const [row] = await db.query(sql`select ${untilByKind(dialect)} as until`);
+    const until = JSON.parse(row?.["until"] as string) as Record<string, number>;
+    // Of many keys it is not known here: the claim looks itself.
+    expect(Object.fromEntries(Object.entries(until).map(([lane, ms]) => [lane, Math.round(ms)]))).toEqual({
+      "few@1#!": 5 * SECOND_MS,
+      "many@1#!": 0,
+      "some@1#!": 7 * SECOND_MS,
+    });
+  });
+
   it("[S-40][W-14] a key with 50,000 waiting sagas costs a claim no more than its lane: every statement is on its index", async () => {
     const db = await database.open();
     const { dialect } = db;

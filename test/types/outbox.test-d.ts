@@ -1,5 +1,5 @@
 /** What the compiler promises to whoever enqueues and calls. */
-import type { Amends } from "amends";
+import { saga, sagaRef, type Amends } from "amends";
 import type { AnySink } from "amends/audit";
 import { defineCall, type QueuedCall } from "amends/calls";
 import { SagaRunner, type NewOutboxEntry, type Outbox, type ResolverRegistry } from "amends/erasure";
@@ -59,5 +59,45 @@ describe("the outbox", () => {
     expectTypeOf(new SagaRunner(registry, outbox, audit).runOnce()).toEqualTypeOf<Promise<number>>();
     // @ts-expect-error: a misspelt option
     void new SagaRunner(registry, outbox, audit, { maxAttempt: 3 });
+  });
+});
+
+describe("limits by key", () => {
+  const schema = z.object({ tenant: z.string(), copies: z.number().default(1) });
+  const handle = (): void => undefined;
+  const ofCustomer = (input: { customer: string }): string => input.customer;
+
+  it("[S-40] of a call get its input, as its schema returns it", () => {
+    void defineCall("mail", {
+      schema,
+      handle,
+      concurrency: {
+        key: (input) => {
+          expectTypeOf(input).toEqualTypeOf<{ tenant: string; copies: number }>();
+          return input.tenant;
+        },
+        limit: 5,
+      },
+      rate: { key: () => "api", limit: 100, per: "1m" },
+    });
+    // @ts-expect-error: a key is a text
+    void defineCall("mail", { schema, handle, concurrency: { key: ({ copies }) => copies, limit: 5 } });
+    // @ts-expect-error: a rate has a period
+    void defineCall("mail", { schema, handle, rate: { key: () => "api", limit: 100 } });
+    // @ts-expect-error: a period is a duration
+    void defineCall("mail", { schema, handle, rate: { key: () => "api", limit: 100, per: "soon" } });
+    // @ts-expect-error: the input has no such field
+    void defineCall("mail", { schema, handle, concurrency: { key: ofCustomer, limit: 5 } });
+  });
+
+  it("[S-40] of a saga and of its reference get the input, as JSON stores it", () => {
+    const dated = z.object({ tenant: z.string(), at: z.date() });
+    const key = (input: { tenant: string; at: string }): string => input.at;
+    expectTypeOf(saga("import", dated, { concurrency: { key, limit: 5 } })).toHaveProperty("name");
+    expectTypeOf(sagaRef("import", dated, { concurrency: { key, limit: 5 } })).toHaveProperty("name");
+    // @ts-expect-error: the input has no such field
+    void saga("import", dated, { rate: { key: ofCustomer, limit: 1, per: "1s" } });
+    // @ts-expect-error: a limit has a key
+    void sagaRef("import", dated, { concurrency: { limit: 1 } });
   });
 });

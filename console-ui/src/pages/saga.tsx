@@ -126,8 +126,9 @@ function Detail({ saga, accept }: Props): JSX.Element {
 }
 
 /** A worker that has the saga renews its lease; a wait ends at its limit. */
-function nextWord({ owner, waiting, isScheduled }: SagaDetail): string {
+function nextWord({ owner, waiting, isScheduled, heldBy }: SagaDetail): string {
   if (isScheduled) return "Scheduled for";
+  if (heldBy.length > 0) return "Due since";
   if (owner !== null) return "Lease ends";
   return waiting !== null && waiting.kind !== "sleep" ? "Waits until" : "Next run";
 }
@@ -150,11 +151,15 @@ function SagaFacts({ saga }: { readonly saga: SagaDetail }): JSX.Element {
             to={ended ? saga.updatedAt : null}
           />,
         ],
+        ...(saga.heldBy.length === 0 ? [] : ([["Waits for", "its limit"]] as const)),
         ...(saga.waiting === null ? [] : ([["Waits for", waitWords(saga.waiting)]] as const)),
         ...(ended
           ? []
           : ([
-              [nextWord(saga), <Time key="n" at={saga.dueAt} none="none" planned focusable />],
+              [
+                nextWord(saga),
+                <Time key="n" at={saga.dueAt} none="none" planned={saga.heldBy.length === 0} focusable />,
+              ],
               ["Worker", saga.owner === null ? <span class="dim">none</span> : <code>{saga.owner}</code>],
             ] as const)),
         ...(saga.recoveries > 0

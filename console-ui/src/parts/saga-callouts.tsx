@@ -1,6 +1,7 @@
 /** What an operator must know of a saga before anything else: its error, a call that still runs, a saga that no worker takes. */
 import type { JSX } from "preact";
-import type { SagaDetail, SagaWait } from "../../../src/console/contract.ts";
+import type { SagaWait } from "../../../src/console/contract-parts.ts";
+import type { SagaDetail } from "../../../src/console/contract.ts";
 import { now } from "../store/clock.ts";
 import { formatAttempts, formatDuration } from "../store/format.ts";
 import { revealedOf } from "../store/reveal.ts";
@@ -19,7 +20,7 @@ export function SagaCallouts({ saga }: { readonly saga: SagaDetail }): JSX.Eleme
       <FailureCallout saga={saga} />
       <PausedCallout saga={saga} />
       {saga.stalled === null && <RunningCallout saga={saga} />}
-      <OverdueCallout saga={saga} />
+      {saga.heldBy.length > 0 ? <HeldCallout saga={saga} /> : <OverdueCallout saga={saga} />}
     </>
   );
 }
@@ -61,6 +62,34 @@ function PausedCallout({ saga: { saga, paused } }: { readonly saga: SagaDetail }
         <p>
           {paused.by ?? "unknown"}, <Time at={paused.since} focusable />: {paused.reason}
         </p>
+      </div>
+    </section>
+  );
+}
+
+function HeldCallout({ saga: { heldBy } }: { readonly saga: SagaDetail }): JSX.Element {
+  return (
+    <section class="callout" data-tone="copper" aria-label="Waits for its limit">
+      <Icon name="clock" />
+      <div>
+        <strong>It waits for its limit</strong>
+        {heldBy.map(({ kind, limit, used, until }) =>
+          kind === "concurrency" ? (
+            <p key={kind}>
+              {used} sagas of its key run, and {limit} may run at the same time.
+            </p>
+          ) : (
+            <p key={kind}>
+              {used} sagas of its key have begun within the period, and {limit} may begin.
+              {until !== null && (
+                <>
+                  {" "}
+                  The next place is free <Time at={until} planned focusable />.
+                </>
+              )}
+            </p>
+          ),
+        )}
       </div>
     </section>
   );

@@ -1,10 +1,12 @@
 /** `amends show ID`: one saga with its timeline, or a flow, an entry, a delivery. */
-import type { Revealed, SagaDetail, SagaWait, Shape, ShapeFields } from "../../console/contract.ts";
+import type { Revealed, SagaDetail, Shape, ShapeFields } from "../../console/contract.ts";
 import type {
   DeliveryDetail,
   FlowDetail,
+  HeldLine,
   OutboxLine,
   SagaPauseLine,
+  SagaWait,
   ScheduleDetail,
   Subscription,
 } from "../../console/contract-parts.ts";
@@ -134,11 +136,13 @@ function pauseText({ kind, since, by, reason }: SagaPauseLine, name: string, now
 
 /** What an open saga waits for: its worker, its signal, event or time, or its next try. */
 function progressFact(
-  { owner, dueAt, waiting, isScheduled }: SagaDetail,
+  { owner, dueAt, waiting, isScheduled, heldBy }: SagaDetail,
   nowMs: number,
 ): readonly [string, string] | undefined {
   if (isScheduled && dueAt !== null) return ["scheduled", `${ago(dueAt, nowMs)} (${dueAt})`];
   if (owner !== null) return ["worker", dueAt === null ? owner : `${owner}, ${leaseText(dueAt, nowMs)}`];
+  if (heldBy.length > 0)
+    return ["waits for", `its limit: ${heldBy.map((one) => heldText(one, nowMs)).join("; ")}`];
   if (waiting !== null) return ["waits for", waitText(waiting, nowMs)];
   return dueAt === null ? undefined : ["due", ago(dueAt, nowMs)];
 }
@@ -146,6 +150,12 @@ function progressFact(
 function leaseText(endsAt: string, nowMs: number): string {
   if (Date.parse(endsAt) <= nowMs) return `lease ended ${ago(endsAt, nowMs)}: another worker takes over`;
   return `lease ends ${ago(endsAt, nowMs)}: if this worker is gone, another one takes over then`;
+}
+
+/** `concurrency, 5 of 5 run` or `rate, 100 of 100 have begun, the next begins in 12 s` */
+function heldText({ kind, limit, used, until }: HeldLine, nowMs: number): string {
+  if (kind === "concurrency") return `${kind}, ${used} of ${limit} run`;
+  return `${kind}, ${used} of ${limit} have begun${until === null ? "" : `, the next place is free ${ago(until, nowMs)}`}`;
 }
 
 /** `signal paid, until 2026-11-17T03:00:00.000Z (in 59 m)` */

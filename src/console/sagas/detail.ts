@@ -3,8 +3,8 @@ import type { SagaFailure } from "../../sagas/view/outcome.ts";
 import { runDiagram } from "../../sagas/view/run-diagram.ts";
 import type { CallProgress } from "../../sagas/view/progress.ts";
 import type { SagaPause, SagaView, TimelineEntry, Waiting } from "../../sagas/view/view.ts";
-import type { Json, Revealed, SagaDetail, SagaWait, TimelineLine, Trouble } from "../contract.ts";
-import type { ProgressLine, SagaPauseLine } from "../contract-parts.ts";
+import type { Json, Revealed, SagaDetail, TimelineLine, Trouble } from "../contract.ts";
+import type { ProgressLine, SagaPauseLine, SagaWait } from "../contract-parts.ts";
 import { mask, maskTexts } from "../http/mask.ts";
 import { graphOf, stepLines } from "./graph.ts";
 import { lastErrorOf, linesOf, recoveriesOf } from "../../sagas/read/run/lines.ts";
@@ -34,6 +34,13 @@ export function detailOf(view: SagaView, archivedAt?: Date): SagaDetail {
     results: Object.fromEntries(results) as SagaDetail["results"],
     dueAt: view.dueAt?.toISOString() ?? null,
     waiting: view.waiting ? waitOf(view.waiting) : null,
+    // A key is computed from the input, and is shown as little as the input is.
+    heldBy: view.heldBy.map(({ kind, limit, used, until }) => ({
+      kind,
+      limit,
+      used,
+      until: until?.toISOString() ?? null,
+    })),
     running: view.running ? { step: view.running.step, since: view.running.since.toISOString() } : null,
     owner: view.owner ?? null,
     paused: view.paused ? pauseLine(view.paused) : null,

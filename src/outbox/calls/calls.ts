@@ -33,7 +33,8 @@ import { tryHook } from "../../runtime/hook.ts";
 import type { Decided } from "../attempt.ts";
 import { OutboxWriter } from "../outcome-writer.ts";
 import { CallAttempt, KnownCall } from "./attempt.ts";
-import { encodeInput, type CallDefinition } from "./definition.ts";
+import { CallClaims } from "./claims.ts";
+import { encodeCall, type CallDefinition } from "./definition.ts";
 import { toCall, type CallEntry } from "./entry.ts";
 import { readCall, writeCall, type EnqueueOptions, type QueuedCall } from "./enqueue.ts";
 import { labelOf, reportFailure, withMessage } from "../outcome.ts";
@@ -110,10 +111,16 @@ export class Calls<Tx = unknown> {
       kind: "call",
       table: CLAIMED_CALL,
       lanes: { names: () => [...this.#known.keys()], of: (row) => row.name },
+      claims: new CallClaims({
+        writer: this.#writer,
+        clock: context.clock,
+        isLimited: [...this.#known.values()].some(({ definition }) => definition.limits),
+        onHeld: (ms) => this.#pool.dueIn(ms),
+      }),
       host: context,
       writer: this.#writer,
       leaseMs,
-      run: (row, lease) => this.#run(row, lease),
+      run: (row, lease) => this.#run(row, lease).finally(() => this.#left(row)),
     });
   }
 
@@ -138,8 +145,8 @@ export class Calls<Tx = unknown> {
   ): Promise<QueuedCall> {
     const { database, tracer } = this.#host;
     const newId = (): string => this.#host.newId();
-    const payload = await encodeInput(call, input);
-    const made = readCall(call.name, payload, options as EnqueueOptions<never>, newId, tracer.current());
+    const encoded = await encodeCall(call, input);
+    const made = readCall(encoded, options as EnqueueOptions<never>, newId, tracer.current());
     const tx = givenTransaction(options, "calls.enqueue");
     if (tx !== undefined) {
       const session = database.join(tx);
@@ -159,8 +166,8 @@ export class Calls<Tx = unknown> {
   enqueueNow(call: CallDefinition, input: unknown, options: EnqueueOptions<Tx>): QueuedCall {
     const { database, tracer } = this.#host;
     const newId = (): string => this.#host.newId();
-    const payload = atOnce(encodeInput(call, input), `The input of call ${call.name}`);
-    const made = readCall(call.name, payload, options as EnqueueOptions<never>, newId, tracer.current());
+    const encoded = atOnce(encodeCall(call, input), `The input of call ${call.name}`);
+    const made = readCall(encoded, options as EnqueueOptions<never>, newId, tracer.current());
     const queued = performNow(joinNow(database, options.tx), writeCall(database.dialect, made));
     this.#pool.dueIn((made.gate?.afterMs ?? 0) + COMMIT_SOON_MS);
     return queued;
@@ -225,6 +232,11 @@ export class Calls<Tx = unknown> {
     if (settled === "lost") return lease.stop("lost");
     if (decision.event === "fail") this.#pool.dueIn(decision.waitMs);
     if (decision.event === "abandon") await this.#abandoned(entry, decision.error);
+  }
+
+  /** Others may wait for its place. */
+  #left({ limits }: ClaimedCall): void {
+    if (limits) this.#pool.dueIn(0);
   }
 
   #call(known: KnownCall, entry: ClaimedCall, lease: Lease): Promise<Decided | undefined> {

@@ -6,6 +6,14 @@ import { checkName } from "../../core/identity.ts";
 import { encodeJson } from "../../core/json.ts";
 import { refuseUnknown } from "../../core/options.ts";
 import { OUTBOX_RETRY, readRetry, type RetryOptions } from "../../core/backoff.ts";
+import {
+  LIMIT_OPTIONS,
+  limitsOf,
+  readLimits,
+  type LimitOptions,
+  type LimitRules,
+  type Limits,
+} from "../../core/start/limits.ts";
 
 /** What a call receives besides its input. */
 export interface CallContext {
@@ -18,7 +26,9 @@ export interface CallContext {
 }
 
 /** The options of `defineCall`. */
-export interface CallOptions<Schema extends StandardSchemaV1> {
+export interface CallOptions<Schema extends StandardSchemaV1> extends LimitOptions<
+  StandardSchemaV1.InferOutput<Schema>
+> {
   /** The schema of the input, from any Standard Schema library. */
   readonly schema: Schema;
   /**
@@ -44,6 +54,8 @@ export interface CallDefinition<Schema extends StandardSchemaV1 = StandardSchema
   readonly retry: RetryOptions | undefined;
   /** Its own time limit in milliseconds; undefined if the lease of `calls` applies. */
   readonly timeoutMs: number | undefined;
+  /** Its limits by key; undefined if it has none. */
+  readonly limits: LimitRules | undefined;
 }
 
 /** Defines a durable call: a name, a schema for its input, and the code that makes it. */
@@ -53,7 +65,7 @@ export function defineCall<Schema extends StandardSchemaV1>(
 ): CallDefinition<Schema> {
   checkName(name, "The name of a call");
   const where = `Call ${name}`;
-  refuseUnknown(options, ["schema", "handle", "retry", "timeout"], where);
+  refuseUnknown(options, ["schema", "handle", "retry", "timeout", ...LIMIT_OPTIONS], where);
   const { schema, handle, retry, timeout } = options;
   const refuse = (why: string): never => {
     throw new AmendsError("BAD_DEFINITION", `${where}: ${why}.`);
@@ -63,11 +75,29 @@ export function defineCall<Schema extends StandardSchemaV1>(
     refuse("schema must be a Standard Schema (Zod, Valibot, ArkType)");
   readRetry(retry, OUTBOX_RETRY, `${where}: retry`);
   const timeoutMs = timeout === undefined ? undefined : positiveMs(timeout, `The timeout of call ${name}`);
-  return { name, schema, handle, retry, timeoutMs };
+  return { name, schema, handle, retry, timeoutMs, limits: readLimits(options, where) };
+}
+
+/** A durable call, with its input as it is stored. */
+export interface EncodedCall {
+  readonly name: string;
+  readonly payload: string;
+  readonly limits: Limits | undefined;
+}
+
+/** The call with this input, with the keys of its limits. */
+export function encodeCall(call: CallDefinition, given: unknown): EncodedCall | Promise<EncodedCall> {
+  const { name } = call;
+  const encoded = (payload: string): EncodedCall => {
+    const limits = limitsOf(call.limits, () => JSON.parse(payload) as unknown, `Call ${name}`);
+    return { name, payload, limits };
+  };
+  const payload = encodeInput(call, given);
+  return typeof payload === "string" ? encoded(payload) : payload.then(encoded);
 }
 
 /** The input as it is stored. The error names the path that does not fit, never the value. */
-export function encodeInput(call: CallDefinition, given: unknown): string | Promise<string> {
+function encodeInput(call: CallDefinition, given: unknown): string | Promise<string> {
   const result = call.schema["~standard"].validate(given);
   return result instanceof Promise
     ? result.then((validated) => toJson(call, validated))

@@ -11,6 +11,7 @@ import { refuseUnknown } from "../../core/options.ts";
 import { readGate } from "../../core/start/gate.ts";
 import type { Dialect } from "../../storage/database.ts";
 import type { Work } from "../../storage/joins/work.ts";
+import type { EncodedCall } from "./definition.ts";
 import { FOUND_CALL, insertCall, selectCallByKey, type NewCall } from "./queries.ts";
 
 /** The options of `enqueue`. */
@@ -43,8 +44,7 @@ const FINGERPRINT_LENGTH = 16;
 
 /** Validates a call before anything is written. */
 export function readCall(
-  name: string,
-  payload: string,
+  { name, payload, limits }: EncodedCall,
   options: EnqueueOptions<never>,
   newId: () => string,
   traceparent: string | undefined,
@@ -56,6 +56,7 @@ export function readCall(
     entryId: newId(),
     name,
     payload,
+    limits,
     gate: readGate(options, "calls.enqueue"),
     dedupe: key === undefined ? undefined : { key, fingerprint: fingerprint(name, key, payload) },
     traceparent,

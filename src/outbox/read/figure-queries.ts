@@ -4,6 +4,7 @@ import { BLOCKING, CLAIMABLE } from "../../core/outbox/machine.ts";
 import { freshFirst, gate, triedLast } from "../../storage/claim.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { lanesInUse } from "../../storage/lanes.ts";
+import { behindKind, kindOfLanes } from "../../storage/limits/lane.ts";
 import { empty, join, literals, raw, sql, type Sql } from "../../storage/sql.ts";
 import { nextDueIn } from "../../storage/read/next-due.ts";
 import { claimPlace, isPausedCall } from "../queries.ts";
@@ -55,18 +56,28 @@ export function oldestDue(dialect: Dialect, kinds: readonly OutboxKind[]): Sql {
   return sql`(select min(u.since) from (${join(each, " union all ")}) as u)`;
 }
 
-/** In each lane, fresh entries and retries have their own range of the index. */
+/**
+ * In each lane, fresh entries and retries have their own range of the index. Calls that limits by key may hold back are not among
+ * them: they do not wait for a worker.
+ */
 function dueEntries(dialect: Dialect, kind: OutboxKind, fits: Sql): readonly Sql[] {
   const dueAt = gate(dialect, raw("c.next_attempt_at"));
   const table = dialect.table("outbox");
+  const lane = raw("lanes.lane");
+  const where = isOpen(kind, "x");
+  const lanes =
+    kind === "call"
+      ? { table, column: "lane", where, next: (last: Sql) => behindKind(kindOfLanes(dialect, last)) }
+      : { table, column: "lane", where };
+  const own = kind === "call" ? kindOfLanes(dialect, lane) : lane;
   // What is paused does not wait for a worker.
-  const isPaused = kind === "call" ? sql`and not ${isPausedCall(dialect)(raw("lanes.lane"))}` : empty;
+  const isPaused = kind === "call" ? sql`and not ${isPausedCall(dialect)(own)}` : empty;
   return ["0", "1"].map(
-    (rank) => sql`with recursive ${lanesInUse({ table, column: "lane", where: isOpen(kind, "x") })}
+    (rank) => sql`with recursive ${lanesInUse(lanes)}
       select (select min(d.since) from (
         select c.entry_id, c.handler, c.correlation, coalesce(c.next_attempt_at, c.enqueued_at) as since
         from ${table} as c
-        where ${isOpen(kind, "c")} and c.lane = lanes.lane and ${raw(freshFirst("c.attempts"))} = ${raw(rank)}
+        where ${isOpen(kind, "c")} and c.lane = ${own} and ${raw(freshFirst("c.attempts"))} = ${raw(rank)}
           and ${dueAt} <= ${dialect.now()}
         order by ${dueAt}, c.entry_id limit ${LOOK_MAX}) as d where ${fits}) as since
       from lanes where lanes.lane is not null ${isPaused}`,

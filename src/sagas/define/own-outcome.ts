@@ -1,22 +1,17 @@
 /** What a step that Amends makes itself, such as a list or a choice, returns: it says what is recorded, not what was returned. */
 import type { FailureLabel } from "../../core/saga/failure-label.ts";
 import type { Outcome } from "../../core/saga/interpreter.ts";
+import type { EncodedCall } from "../../outbox/calls/definition.ts";
 
 export class OwnOutcome {
   readonly outcome: Outcome;
   /** Calls that go into the outbox with it. */
-  readonly calls: readonly QueuedCall[];
+  readonly calls: readonly EncodedCall[];
 
-  constructor(outcome: Outcome, calls: readonly QueuedCall[] = []) {
+  constructor(outcome: Outcome, calls: readonly EncodedCall[] = []) {
     this.outcome = outcome;
     this.calls = calls;
   }
-}
-
-/** A durable call, with its input as it is stored. */
-export interface QueuedCall {
-  readonly name: string;
-  readonly payload: string;
 }
 
 /** The step is done, and this is recorded. */

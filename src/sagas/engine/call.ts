@@ -11,7 +11,8 @@ import { currentInterceptor, type CallLimits, type InterceptedCall } from "../..
 import type { PartContext } from "../../runtime/part.ts";
 import type { StopReason } from "../../runtime/stoppable.ts";
 import { wallMs, type Clock } from "../../storage/clock.ts";
-import { OwnOutcome, type QueuedCall } from "../define/own-outcome.ts";
+import type { EncodedCall } from "../../outbox/calls/definition.ts";
+import { OwnOutcome } from "../define/own-outcome.ts";
 import type { StepDefinition } from "../define/settings.ts";
 import type { CallResult, Lines } from "../driver/saga-host.ts";
 import type { Emission, Journal } from "../journal/journal.ts";
@@ -152,8 +153,15 @@ function calledOf(
 }
 
 /** A call that goes into the outbox with the line of the outcome. */
-export function callOf(tools: Pick<CallTools, "newId">): (call: QueuedCall) => Emission {
-  return ({ name, payload }) => ({ entryId: tools.newId(), type: name, payload, version: 1, isCall: true });
+export function callOf(tools: Pick<CallTools, "newId">): (call: EncodedCall) => Emission {
+  return ({ name, payload, limits }) => ({
+    entryId: tools.newId(),
+    type: name,
+    payload,
+    version: 1,
+    isCall: true,
+    limits,
+  });
 }
 
 /** With the call that follows a stall, if the saga stalls by these lines. */
@@ -164,8 +172,7 @@ export function withStallCall(tools: CallTools, run: Run, { emissions, state }: 
   const reason = stallReason(state);
   const context = { sagaId, input, results: resultsOf(state), reason, step: state.stall?.step };
   try {
-    const payload = stalled.payload(context);
-    return [...emissions, callOf(tools)({ name: stalled.name, payload })];
+    return [...emissions, callOf(tools)(stalled(context))];
   } catch (error) {
     tools.warn?.(
       { id: run.id, error: errorLabel(error) },

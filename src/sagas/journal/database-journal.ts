@@ -2,6 +2,9 @@
 import { answerInTime, type DatabaseWatch } from "../../storage/retry.ts";
 import { claimCount } from "../../core/claim-token.ts";
 import { AmendsError } from "../../core/errors.ts";
+import type { Grant } from "../../core/start/grants.ts";
+import type { LimitUsage } from "../../core/start/held.ts";
+import type { Limits } from "../../core/start/limits.ts";
 import { sagaMachine } from "../../core/saga/machine.ts";
 import { evolve } from "../../core/saga/evolve.ts";
 import type { Arrival } from "../../core/saga/steps/wait.ts";
@@ -22,7 +25,8 @@ import type { DutyLook } from "../../runtime/duty.ts";
 import { OutcomeWriter } from "../../runtime/outcome-writer.ts";
 import { flush, flushInside, type Execute, type Item } from "./flush.ts";
 import { SentCheckpoint } from "./sent-checkpoint.ts";
-import { Admission, type Admitted, type TakenRow } from "../../storage/limits/admission.ts";
+import { Admission, type TakenRow } from "../../storage/limits/admission.ts";
+import { selectUsage, USAGE } from "../../storage/limits/queries.ts";
 import { insertLines } from "./line-queries.ts";
 import { takeOver, withPlans } from "./claim/take-over.ts";
 import { SagaReader } from "./reading.ts";
@@ -164,15 +168,14 @@ export class DatabaseJournal implements Journal {
       this.#db.transaction(async (session) => {
         const { epoch = 0 } = this.#db;
         const lanes = this.#turns.order(served.map(({ kind }) => kind));
-        const limited = this.#kinds.limitedOf(served);
-        const admitted =
-          limited.size > 0 ? await this.#admission.admit(session, kindsOf(served), limit) : ALL;
-        const { grants } = admitted;
-        const rows = await session.query(claimSagas(dialect, lanes, limit, owner, leaseMs, except, grants));
-        if (admitted.isMore && rows.length > 0 && rows.length < limit) this.#onHeld(0);
-        else if (admitted.againMs !== undefined) this.#onHeld(admitted.againMs);
+        const take = (grants: readonly Grant[] = []): Promise<readonly Row[]> =>
+          session.query(claimSagas(dialect, lanes, limit, owner, leaseMs, except, grants));
+        const isLimited = this.#kinds.limitedOf(served).size > 0;
+        const { rows, againMs } = isLimited
+          ? await this.#admission.claim(session, kindsOf(served), limit, take, toTaken)
+          : { rows: await take(), againMs: undefined };
+        if (againMs !== undefined) this.#onHeld(againMs);
         if (rows.length === 0) return [];
-        if (grants.length > 0) await this.#admission.record(session, rows.map(toTaken));
         this.#turns.served(rows.map((row) => row["kind"] as string));
         const planned = await withPlans(session, rows, kinds);
         return (await takeOver(session, planned, owner)).map((record) => ({ ...record, epoch }));
@@ -209,6 +212,12 @@ export class DatabaseJournal implements Journal {
   async arrivals(id: string): Promise<readonly Arrival[]> {
     const rows = await this.#lines.outlast(() => this.#db.query(selectSignals(this.#db.dialect, id)));
     return rows.map(toArrival);
+  }
+
+  async usage(name: string, limits: Limits): Promise<LimitUsage> {
+    const statement = selectUsage(this.#db.dialect, LIMITED_SAGAS, name, limits);
+    const [row = {}] = await this.#persist(() => this.#db.query(statement));
+    return USAGE.read(row);
   }
 
   drained(): Promise<void> {
@@ -260,9 +269,6 @@ export class DatabaseJournal implements Journal {
     return this.#lines.persist(work);
   }
 }
-
-/** Of kinds without limits. */
-const ALL: Admitted = { grants: [], isMore: false, againMs: undefined };
 
 function kindsOf(served: readonly ServedKind[]): ReadonlySet<string> {
   return new Set(served.map(({ kind }) => kind));

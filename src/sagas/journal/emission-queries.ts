@@ -19,9 +19,9 @@ export interface LineEmission extends EmittedRow {
 }
 
 export function lineEmission(line: Checkpoint, emission: Emission): LineEmission {
-  const { entryId, type, payload, version, isCall = false } = emission;
+  const { entryId, type, payload, version, isCall = false, limits } = emission;
   const { sagaId, version: lineVersion, token: lineToken } = line;
-  return { entryId, name: type, version, payload, sagaId, lineVersion, lineToken, isCall };
+  return { entryId, name: type, version, payload, sagaId, lineVersion, lineToken, isCall, limits };
 }
 
 const LINE_EMISSION = fields<LineEmission>({

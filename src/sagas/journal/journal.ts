@@ -9,6 +9,7 @@ import type { Plan } from "../../core/saga/plan.ts";
 import type { SagaState } from "../../core/saga/state.ts";
 import type { Arrival } from "../../core/saga/steps/wait.ts";
 import type { Attributes } from "../../core/start/attributes.ts";
+import type { LimitUsage } from "../../core/start/held.ts";
 import type { Limits } from "../../core/start/limits.ts";
 import type { StartControls } from "../../core/start/controls.ts";
 import type { Session, SyncSession } from "../../storage/database.ts";
@@ -115,6 +116,8 @@ export interface Emission {
   readonly version: number;
   /** It is a durable call of this name, not an event. */
   readonly isCall?: boolean | undefined;
+  /** The limits by key of a call. */
+  readonly limits?: Limits | undefined;
 }
 
 export interface Checkpoint {
@@ -220,6 +223,8 @@ export interface Journal {
   /** The signals and events that were sent to a saga, in their order. */
   arrivals(id: string): Promise<readonly Arrival[]>;
   drained(): Promise<void>;
+  /** What is taken of the keys of these limits. Undefined on a storage that the user implements. */
+  usage?(name: string, limits: Limits): Promise<LimitUsage>;
   /** Children and reversals; undefined if the storage cannot keep them. */
   readonly family: Family | undefined;
 }

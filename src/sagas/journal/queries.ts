@@ -7,7 +7,7 @@ import { int, text } from "../../storage/column.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { fields } from "../../storage/fields.ts";
 import { laneWithoutRate } from "../../storage/limits/lane.ts";
-import type { LimitedTable } from "../../storage/limits/queries.ts";
+import { hasPlace, type LimitedTable } from "../../storage/limits/queries.ts";
 import { empty, literals, raw, sql, type Sql } from "../../storage/sql.ts";
 import type { KnownKind, RenewedClaim } from "./journal.ts";
 import { kindOf } from "../kinds/kind-of.ts";
@@ -107,10 +107,13 @@ const PROGRESS: TakenAlong<RenewedClaim> = {
   ),
 };
 
-/** One that was given back has no owner: a renewal that was under way then must not close its gate again. */
+/**
+ * One that was given back has no owner: a renewal that was under way then must not close its gate again. A lease that gave a place
+ * is not renewed once it has ended: another saga may have the place.
+ */
 export function renewSagas(dialect: Dialect, holds: readonly RenewedClaim[], leaseMs: number): Sql {
   const along = holds.some(({ reported }) => reported) ? PROGRESS : undefined;
-  const isHeld = raw("c.owner is not null");
+  const isHeld = sql`c.owner is not null and ${hasPlace(dialect)}`;
   return renewStatement(dialect, SAGAS, holds, leaseMs, raw("id, version"), isHeld, along);
 }
 

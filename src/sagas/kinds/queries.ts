@@ -13,13 +13,7 @@ import type { Selection } from "../../storage/read/selection.ts";
 import { literals, raw, sql, type Sql } from "../../storage/sql.ts";
 import { projection, type Projection } from "../../storage/table.ts";
 
-/** The lanes of open sagas, as `lanes(lane)`: those of kinds, and those of limits by key. */
-export function openLanes(dialect: Dialect): Sql {
-  const isOpen = sql`x.status in (${literals(CLAIMABLE)})`;
-  return lanesInUse({ table: dialect.table("saga_executions"), column: "kind", where: isOpen });
-}
-
-/** The same with the first lane of each kind only: those of its limits by key follow that lane. */
+/** The first lane of each kind of open sagas, as `lanes(lane)`: the lanes of its limits by key follow it. */
 export function openKinds(dialect: Dialect): Sql {
   const isOpen = sql`x.status in (${literals(CLAIMABLE)})`;
   const next = (lane: Sql): Sql => behindKind(kindOfLanes(dialect, lane));

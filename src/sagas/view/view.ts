@@ -7,6 +7,7 @@ import { pauseMs } from "../../core/saga/steps/repeat.ts";
 import { limitOf, waitFor, type Wait } from "../../core/saga/steps/wait.ts";
 import { runningPlace } from "../../core/saga/undoing.ts";
 import type { Attributes } from "../../core/start/attributes.ts";
+import type { HeldBy } from "../../core/start/held.ts";
 import type { Relative, SagaRecord } from "../journal/journal.ts";
 import { allowedActions, skippable, type SagaAction } from "./operators.ts";
 import {
@@ -137,6 +138,8 @@ export interface SagaView {
   readonly waiting: Waiting | undefined;
   /** Who holds it and why, where a person has paused it or all sagas of its name; undefined if it is not paused. */
   readonly paused: SagaPause | undefined;
+  /** The limits by key that hold it back, although it is due; empty if none does. Only `inspect` reads them. */
+  readonly heldBy: readonly HeldBy[];
   /** The process that runs it; undefined if none does. */
   readonly owner: string | undefined;
   /** How often another worker took it over since it last made progress. */
@@ -170,10 +173,11 @@ export interface SagaView {
   readonly timeline: readonly TimelineEntry[];
 }
 
-/** `relatives`, and the pause of all sagas of its name, are read for the view of one saga only. */
+/** `relatives`, `held`, and the pause of all sagas of its name, are read for the view of one saga only. */
 export function viewOf(
   record: SagaRecord,
   relatives: readonly Relative[] = [],
+  held: readonly HeldBy[] = [],
   pausedName?: SagaPause,
 ): SagaView {
   const { state } = record;
@@ -197,6 +201,7 @@ export function viewOf(
     attributes: record.attributes ?? {},
     waiting: waitingOf(record),
     paused: pauseOf(record, pausedName),
+    heldBy: held,
     owner: record.owner,
     recoveryAttempts: record.recoveryAttempts,
     error: failureOf(state.failure),

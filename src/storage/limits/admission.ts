@@ -35,7 +35,7 @@ const FORGET_MAX = 100;
 /** Lanes whose turns a process remembers. */
 const REMEMBERED_MAX = 10_000;
 
-export interface Admitted {
+interface Admitted {
   readonly grants: readonly Grant[];
   /** More could be taken with more slots. */
   readonly isMore: boolean;
@@ -47,8 +47,15 @@ export interface Admitted {
 export interface TakenRow {
   readonly name: string;
   readonly limits: Limits | undefined;
-  /** It had never been claimed before. */
+  /** It begins: it counts for its rate. */
   readonly isFirst: boolean;
+}
+
+/** What a claim has taken. */
+export interface AdmittedClaim<Row> {
+  readonly rows: readonly Row[];
+  /** When another claim may take more; undefined: not before something ends, or begins. */
+  readonly againMs: number | undefined;
 }
 
 export class Admission {
@@ -63,8 +70,23 @@ export class Admission {
     this.#laneMax = laneMax;
   }
 
+  /** A claim of `slots` rows of these kinds, in the transaction of this session. `take` claims what it is granted. */
+  async claim<Row>(
+    session: Session,
+    kinds: ReadonlySet<string>,
+    slots: number,
+    take: (grants: readonly Grant[]) => Promise<readonly Row[]>,
+    toTaken: (row: Row) => TakenRow,
+  ): Promise<AdmittedClaim<Row>> {
+    const { grants, isMore, againMs } = await this.#admit(session, kinds, slots);
+    const rows = await take(grants);
+    if (grants.length > 0) await this.#record(session, rows.map(toTaken));
+    const hasMissed = isMore && rows.length > 0 && rows.length < slots;
+    return { rows, againMs: hasMissed ? 0 : againMs };
+  }
+
   /** What a claim of `slots` rows of these kinds may take. */
-  async admit(session: Session, kinds: ReadonlySet<string>, slots: number): Promise<Admitted> {
+  async #admit(session: Session, kinds: ReadonlySet<string>, slots: number): Promise<Admitted> {
     const [turn] = await session.query(takeTurn(session.dialect, this.#of.queue));
     if (!turn) return { grants: [], isMore: false, againMs: TURN_MS };
     const began = this.#after;
@@ -122,7 +144,7 @@ export class Admission {
   }
 
   /** Counts the first claims among these rows for their rates. In the transaction of the claim, under its turn. */
-  async record(session: Session, rows: readonly TakenRow[]): Promise<void> {
+  async #record(session: Session, rows: readonly TakenRow[]): Promise<void> {
     const starts = new Map<string, NewStarts>();
     for (const { name, limits, isFirst } of rows) {
       if (!limits?.rate || !isFirst) continue;

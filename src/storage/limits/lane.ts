@@ -8,13 +8,13 @@ import type { Limits } from "../../core/start/limits.ts";
 import type { Dialect } from "../database.ts";
 import { literals, raw, sql, type Sql } from "../sql.ts";
 
-/** The signs are in no name and no digest, and sort before the characters of a digest: the lanes of a kind follow it at once. */
+/** The signs are in no name and no digest, and sort before their characters: the lanes of a kind follow it at once. */
 const CONCURRENCY = "!";
 const RATE = "+";
 /** Rows of any lane that are paused wait in a lane of their own, which no claim names. */
 const PAUSED = ",";
-/** Sorts after these signs, and before every character of a digest. */
-const BEHIND = "/";
+/** Sorts after a lane with any of these signs, and before every other name or digest that begins alike. */
+const BEHIND = ",,";
 
 const DIGEST_LENGTH = 16;
 

@@ -2,6 +2,7 @@
  * The statements on limits by key: the turn that keeps two claims from taking the same place, the lanes with due work and how many
  * of their keys run, and the starts that count for rates.
  */
+import type { LimitUsage } from "../../core/start/held.ts";
 import type { Limits } from "../../core/start/limits.ts";
 import { anyDue, type Claimable } from "../claim.ts";
 import { float, int, json, optional, text } from "../column.ts";
@@ -105,6 +106,31 @@ export const COUNTED: Projection<CountedStarts> = projection({
   key: text("rate_key"),
   starts: int("starts"),
   freeInMs: float("free_in_ms"),
+});
+
+/** A condition over `c`: the row has no concurrency key, or its lease has not ended. */
+export function hasPlace(dialect: Dialect): Sql {
+  return sql`(c.concurrency_key is null or c.next_attempt_at > ${dialect.now()})`;
+}
+
+/** What is taken of the keys of these limits. */
+export function selectUsage(
+  dialect: Dialect,
+  { queue, claimable, isHeld }: LimitedTable,
+  name: string,
+  { concurrency, rate }: Limits,
+): Sql {
+  const starts = sql`from ${dialect.table("limit_starts")} as s where s.queue = ${queue} and s.name = ${name}
+    and s.rate_key = ${rate?.key ?? null} and s.until_at > ${dialect.now()}`;
+  return sql`select (select count(*) from ${dialect.table(claimable.table)} as h where ${isHeld("h")} and h.name = ${name}
+      and h.concurrency_key = ${concurrency?.key ?? null} and h.next_attempt_at > ${dialect.now()}) as running,
+    (select coalesce(sum(s.starts), 0) ${starts}) as begun, (select ${dialect.epochMs(raw("min(s.until_at)"))} ${starts}) as free_at`;
+}
+
+export const USAGE: Projection<LimitUsage> = projection({
+  running: int("running"),
+  begun: int("begun"),
+  freeAtMs: optional(float("free_at")),
 });
 
 /** Starts of one claim, of one key. */

@@ -9,6 +9,7 @@ import { stepOf } from "../../core/saga/part-name.ts";
 import { readListing } from "../../core/saga/steps/each.ts";
 import type { AnySaga } from "../../sagas/define/definition.ts";
 import { OwnOutcome } from "../../sagas/define/own-outcome.ts";
+import type { StalledHook } from "../../sagas/define/steps/end.ts";
 import type { StepDefinition } from "../../sagas/define/settings.ts";
 import type { Middleware } from "../../sagas/engine/call.ts";
 import { childId } from "../../sagas/engine/children.ts";
@@ -100,7 +101,7 @@ export class Rig {
   rigged(saga: AnySaga, process: Mortality, known: Map<AnySaga, AnySaga> = new Map()): AnySaga {
     const made = known.get(saga) ?? {
       ...saga,
-      stalled: saga.stalled && { ...saga.stalled, payload: this.#hook(saga.stalled.payload) },
+      stalled: saga.stalled && this.#hook(saga.stalled),
       steps: saga.steps.map((step, index) => this.#step(saga, step, index, process, known)),
     };
     known.set(saga, made);
@@ -166,10 +167,10 @@ export class Rig {
   }
 
   /** What follows a stall has no tries: if its code throws, the call is not made. */
-  #hook(payload: (context: object) => string): (context: object) => string {
+  #hook(stalled: StalledHook): StalledHook {
     return (context) => {
       try {
-        return payload(context);
+        return stalled(context);
       } catch (error) {
         this.#hookFailure = `the input of onStalled could not be computed (${errorLabel(error)})`;
         throw error;

@@ -180,6 +180,7 @@ function store(
         ? new Date(seed.runAtMs ?? endMs + 300_000).toISOString()
         : null,
     waiting: null,
+    heldBy: [],
     running: null,
     owner: status === "RUNNING" || status === "COMPENSATING" ? "worker-eu-1.7f3a" : null,
     progress:

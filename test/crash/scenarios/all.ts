@@ -7,6 +7,7 @@ import { choices } from "./constructs/when.ts";
 import { endings } from "./constructs/ends.ts";
 import { families } from "./constructs/children.ts";
 import { firstOfSeveral } from "./constructs/first-of.ts";
+import { limits } from "./constructs/limits.ts";
 import { lists } from "./constructs/each.ts";
 import { progressing } from "./constructs/progress.ts";
 import { repeated } from "./constructs/repeat.ts";
@@ -44,6 +45,7 @@ export const constructScenarios: readonly Scenario[] = [
   ...endings,
   ...startedTogether,
   ...progressing,
+  ...limits,
 ];
 export const outboxScenarios: readonly Scenario[] = [...entries, ...requests];
 export const flowScenarios: readonly Scenario[] = [...flowForward, ...flowCompensating];

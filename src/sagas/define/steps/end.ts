@@ -5,7 +5,7 @@ import type { Duration } from "../../../core/duration.ts";
 import { AmendsError } from "../../../core/errors.ts";
 import { refuseUnknown } from "../../../core/options.ts";
 import { END_STEPS, type End } from "../../../core/saga/steps/end.ts";
-import { encodeInput, type CallDefinition } from "../../../outbox/calls/definition.ts";
+import { encodeCall, type CallDefinition, type EncodedCall } from "../../../outbox/calls/definition.ts";
 import { andThen, OwnOutcome } from "../own-outcome.ts";
 import { optionalMs } from "../saga-options.ts";
 import { quietStep, type Place, type StepDefinition } from "../settings.ts";
@@ -50,11 +50,7 @@ export function readEnd(place: Place, end: End, options: unknown): StepDefinitio
 }
 
 /** The call that follows a stall. */
-export interface StalledHook {
-  readonly name: string;
-  /** The input of the call, as it is stored. */
-  readonly payload: (context: object) => string;
-}
+export type StalledHook = (context: object) => EncodedCall;
 
 export function readStalled(place: Place, options: unknown): StalledHook {
   const name = "onStalled";
@@ -62,13 +58,12 @@ export function readStalled(place: Place, options: unknown): StalledHook {
   const given = (options ?? {}) as Given;
   refuseUnknown(given, ["call", "input"], where(place, name));
   const { call, input } = checkCall(given, bad);
-  const payload = (context: object): string => {
-    const encoded = encodeInput(call, input(context));
-    if (typeof encoded !== "string")
+  return (context) => {
+    const encoded = encodeCall(call, input(context));
+    if (encoded instanceof Promise)
       throw new AmendsError("BAD_INPUT", "The schema of the call is asynchronous.");
     return encoded;
   };
-  return { name: call.name, payload };
 }
 
 /** The input is computed, and the call goes into the outbox with the line that ends the saga. */
@@ -76,10 +71,7 @@ function callCode(given: Given, bad: (why: string) => never): Code {
   const { call, input } = checkCall(given, bad);
   return (context: never) =>
     andThen(input(context), (value) =>
-      andThen(
-        encodeInput(call, value),
-        (payload) => new OwnOutcome({ kind: "ok", details: null }, [{ name: call.name, payload }]),
-      ),
+      andThen(encodeCall(call, value), (encoded) => new OwnOutcome({ kind: "ok", details: null }, [encoded])),
     );
 }
 

@@ -7,9 +7,12 @@
  * A row of kind `event` is an unrouted event, and one of kind `delivery` is one event for one handler; `entry_id`
  * is derived from the two, so that the primary key stores each pair once. `traceparent` is the writer's W3C trace
  * context: the work of the row continues that trace.
+ *
+ * A call with limits by key has them in `limits`, and its lane names them too: it waits in a lane of its own. What runs of a
+ * concurrency key is counted along an index that holds only such calls.
  */
 import { OPERATIONS, OUTBOX_KINDS, VERIFICATIONS } from "../../../core/outbox/entry.ts";
-import { BLOCKING, CLAIMABLE, outboxMachine } from "../../../core/outbox/machine.ts";
+import { BLOCKING, CLAIMABLE, HELD, outboxMachine } from "../../../core/outbox/machine.ts";
 import { freshFirst, isUntried, triedLast } from "../../claim.ts";
 import { initially, isState, oneOf, type Ddl } from "../ddl.ts";
 
@@ -50,12 +53,18 @@ export function outbox(ddl: Ddl): string[] {
       last_error text,
       notes text,
       traceparent text,
+      limits text,
+      concurrency_key ${id},
       check ((lane <> '') = (kind in ('delivery', 'call'))),
       check (kind <> 'erasure' or (subject_id is not null and operation is not null and ref_kind is not null))
     ${end("changing", "keyed")}`,
     index(
       "outbox_due",
       `${name} (kind, lane, (${freshFirst("attempts")}), ${gate("next_attempt_at")}, entry_id) where lane <> '' and ${open}`,
+    ),
+    index(
+      "outbox_running",
+      `${name} (name, concurrency_key, next_attempt_at) where concurrency_key is not null and ${oneOf("status", HELD)}`,
     ),
     // Requests of subjects are claimed in an order of their own.
     index(
