@@ -10,12 +10,16 @@ export interface Ran {
   readonly output: string;
 }
 
+/** Only ends a program that would hang. */
+const LIMIT_MS = 60_000;
+
 export async function runExample(
   source: string,
   args: readonly string[] = [],
   env: Readonly<Record<string, string>> = {},
+  limitMs: number = LIMIT_MS,
 ): Promise<Ran> {
-  return runProgram(await compiledScript(source), args, env);
+  return runProgram(await compiledScript(source), args, env, undefined, limitMs);
 }
 
 /** Without a folder of the caller's, in an empty one that is thrown away afterwards. */
@@ -24,9 +28,10 @@ export async function runProgram(
   args: readonly string[] = [],
   env: Readonly<Record<string, string>> = {},
   folder?: string,
+  limitMs: number = LIMIT_MS,
 ): Promise<Ran> {
   const cwd = folder ?? mkdtempSync(path.join(tmpdir(), "amends-program-"));
-  const options = { cwd, env: { ...process.env, ...env }, timeout: 60_000 };
+  const options = { cwd, env: { ...process.env, ...env }, timeout: limitMs };
   const ran = await new Promise<Ran>((resolve) => {
     execFile(
       process.execPath,

@@ -76,7 +76,9 @@ function checkUndo(world: World, { step, index }: CallCommand, report: Report): 
   const isOpen = ({ step: { undo } }: Unit): boolean =>
     undo !== "failed" && undo !== "skipped" && undo !== "done";
   if (planned.end) {
-    const left = units.find((unit) => isLeft(world, unit) && unit.planned.undo && isOpen(unit));
+    const left = units.find(
+      (unit) => isLeft(world, unit) && unit.planned.undo && unit.step.undo !== "skipped",
+    );
     if (left && !world.resolved) report("S-46", `${step} is called while ${left.name} is left`);
     if (state.isReversal) report("S-36", `${step} follows a reversal`);
     return;
