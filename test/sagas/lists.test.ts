@@ -114,6 +114,7 @@ onEachDatabase((database) => {
       updatedAt: new Date(clock.virtualNowMs()),
       dueAt: new Date(clock.virtualNowMs() + 3_600_000),
       isScheduled: true,
+      isPaused: false,
       error: undefined,
       step: undefined,
     });

@@ -59,6 +59,21 @@ onEachDatabase((database) => {
     expect(await amends.worker().runOnce()).toBe(1);
   });
 
+  it("[S-44] a name that one process paused and another one resumed runs in the first one, too, without a look", async () => {
+    const log: string[] = [];
+    const order = saga("order", nothing)
+      .step("charge", { act: () => void log.push("charge"), compensate: () => undefined })
+      .step("ship", { act: () => void log.push("ship") });
+    const here = await database.amends({ sagas: [order] });
+    const there = await database.amends({});
+    await here.start(order, {}, { id: "o" });
+    await here.pause({ saga: "order" }, why);
+    await there.resume({ saga: "order" }, back);
+    expect(await here.worker().runOnce()).toBe(1);
+    expect(await here.inspect("o")).toMatchObject({ status: "COMPLETED" });
+    expect(log).toEqual(["charge", "ship"]);
+  });
+
   it("[S-44] sagas of a paused name that have limits by key wait, and take no place from others", async () => {
     const log: string[] = [];
     const limited = (name: string) =>

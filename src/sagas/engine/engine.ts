@@ -130,7 +130,10 @@ export class Engine {
     const { journal, registry, owner, leaseMs } = this.#options;
     const kinds = registry.kinds();
     if (kinds.length === 0) return [];
+    const steered = this.#steered;
     const records = await journal.claim(kinds, limit, owner, leaseMs, except);
+    // A claim takes nothing of a paused name: another process has resumed it, and no look has said so yet.
+    if (steered === this.#steered) for (const { name } of records) this.#paused.delete(name);
     return records.map((record) => this.#resume(record));
   }
 
