@@ -52,11 +52,13 @@ export function settleEntries(dialect: Dialect, settlements: readonly Settlement
 }
 
 /**
- * Clears the values of a subject's entry after its last call; an abandoned call keeps its input for a requeue. A
+ * Clears the values of a subject's entry after its last call, and the input of a call with the keys that were computed from it; an
+ * abandoned call keeps them for a requeue. A
  * verification's mark is set once: a repeat after a lost answer finds it.
  */
 function settleClaims(dialect: Dialect, settlements: readonly Settlement[]): Sql {
   const isOpen = sql`r.to_status in (${literals(CLAIMABLE)})`;
+  const isKept = sql`(${isOpen} or (r.event = 'abandon' and c.operation is null))`;
   const soonest = dialect.plusMs(dialect.now(), raw("r.wait_ms"));
   const horizon = dialect.instantOf(raw("r.not_before_ms"));
   const gate = sql`case when r.event = 'verify' then c.next_attempt_at when r.wait_ms is null then null
@@ -67,7 +69,10 @@ function settleClaims(dialect: Dialect, settlements: readonly Settlement[]): Sql
       horizons = c.horizons + case r.event when 'park' then 1 else 0 end,
       last_error = case when r.event = 'release' then c.last_error else r.error end,
       verification = coalesce(r.verification, c.verification),
-      payload = case when ${isOpen} or (r.event = 'abandon' and c.operation is null) then c.payload else null end,
+      payload = case when ${isKept} then c.payload else null end,
+      limits = case when ${isKept} then c.limits else null end,
+      concurrency_key = case when ${isKept} then c.concurrency_key else null end,
+      lane = case when c.limits is null or ${isKept} then c.lane else c.name end,
       ref_value = coalesce(r.ref_value, c.ref_value),
       slot = case when ${isOpen} or r.event = 'abandon' then c.slot else null end,
       ref_extra = case when r.ref_value is null then c.ref_extra else null end

@@ -205,6 +205,14 @@ onEachDatabase((database) => {
       await only.writer.settle({ ...(entry as ClaimedCall), event: "succeed" });
     }
     expect(await claimer(db).take()).toBe("");
+    // The keys are gone with the input that they were computed from.
+    for (const row of (await world.rows()).filter(({ kind }) => kind === "call"))
+      expect([row["payload"], row["limits"], row["concurrency_key"], row["lane"]]).toEqual([
+        null,
+        null,
+        null,
+        "sync",
+      ]);
   });
 
   it("[S-40] a call that waits for its limit costs no slot, and is made when a place is free", async () => {
