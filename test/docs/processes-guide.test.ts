@@ -41,3 +41,39 @@ it("[S-36] the guide shows what the order process prints", async () => {
   expectBlock(/(^```text\n)([\s\S]*?)(^```$)/m, output);
   expect(code).toBe(0);
 });
+
+it("the reference of sagas lists every option", () => {
+  const reference = readFileSync(path.join(root, "docs", "guides", "sagas-reference.md"), "utf8");
+  const [, listed = ""] = /^## All options\n([\s\S]*?)^## /m.exec(reference) ?? [];
+  const api = readFileSync(path.join(root, "docs", "reference", "api.md"), "utf8");
+  const missing = OPTIONS.flatMap((type) => {
+    const [, members = ""] =
+      new RegExp(`^\\*\\*\`${type}\`\\*\\* .*\\n\\n((?:- .*\\n)+)`, "m").exec(api) ?? [];
+    const names = [...members.matchAll(/^- `(\w+)`/gm)].map(([, member = ""]) => member);
+    if (names.length === 0) return [`${type} is not in the API reference`];
+    return names.filter((member) => !listed.includes(`\`${member}\``)).map((member) => `${type}: ${member}`);
+  });
+  expect(missing).toEqual([]);
+});
+
+/** The types of options, by their names in the API reference. */
+const OPTIONS = [
+  "SagaOptions",
+  "StepOptions",
+  "FallbackTerms",
+  "BreakerOptions",
+  "ParallelOptions",
+  "EachOptions",
+  "ChildOptions",
+  "SignalWait",
+  "EventWait",
+  "AnyWait",
+  "EndInTransaction",
+  "EndCall",
+  "StalledCall",
+  "StartOptions",
+  "StartItem",
+  "WorkerOptions",
+  "RunOnceOptions",
+  "StopOptions",
+];
