@@ -56,9 +56,11 @@ export class Look {
     }
   }
 
-  /** New work was announced: the duties claim, and the look is not rare. */
+  /** Something was announced: the duties claim, and a quiet worker looks at once, and no more rarely than others. */
   heard(): void {
+    const isQuiet = this.#polls() > 1;
     this.#quiet = 0;
+    if (isQuiet) this.#wake();
   }
 
   /** Whether announcements arrive. Without them the worker looks once per poll. */
