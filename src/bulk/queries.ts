@@ -1,7 +1,14 @@
 /** The statements on bulk actions. */
 import type { BulkAction, BulkKind, BulkRefusal } from "../core/bulk/action.ts";
 import { bulkMachine, OPEN, type BulkState } from "../core/bulk/machine.ts";
-import { claimStatement, gate, renewStatement, type Claimable, type Held } from "../storage/claim.ts";
+import {
+  claimStatement,
+  gate,
+  NEVER_GATE,
+  renewStatement,
+  type Claimable,
+  type Held,
+} from "../storage/claim.ts";
 import type { Dialect } from "../storage/database.ts";
 import { untilInstant } from "../storage/read/next-due.ts";
 import { empty, literals, raw, sql, type Sql } from "../storage/sql.ts";
@@ -107,6 +114,7 @@ export function untilBulkDue(dialect: Dialect, kinds: readonly BulkKind[]): Sql 
     dialect,
     sql`(select case when due.next_attempt_at is null then ${dialect.now()} else due.next_attempt_at end
       from ${BULK.of(dialect)} as due where due.status in (${literals(OPEN)}) and ${servable("due", kinds)}
+        and ${gated} >= ${raw(dialect.pick(NEVER_GATE))}
       order by ${gated}, due.id limit 1)`,
   );
 }
