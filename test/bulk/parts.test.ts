@@ -43,7 +43,7 @@ async function calling(database: TestDatabase) {
     do clock.jump(10);
     while ((await amends.worker().runOnce()) > 0);
   };
-  return { clock, world, mail, text, amends, enqueue, work, db: amends.context.database as Database };
+  return { clock, world, mail, text, amends, enqueue, work, db: amends.context.database };
 }
 
 onEachDatabase((database) => {

@@ -7,7 +7,7 @@ import type { SubscriptionBrief } from "../../../src/console/contract-parts.ts";
 import type { IconName } from "../parts/icon.tsx";
 import type { Topic } from "./live.ts";
 
-export type TargetKind = "saga" | "schedule" | "entry" | "flow" | "subscription" | "delivery";
+export type TargetKind = "saga" | "schedule" | "entry" | "flow" | "subscription" | "delivery" | "bulk";
 
 export interface Target {
   readonly kind: TargetKind;
@@ -258,6 +258,24 @@ const specs: Readonly<Record<`${TargetKind}.${string}`, Spec>> = {
     asks: "since",
     reasons: ["The partner has lost data"],
   },
+  "bulk.stop": {
+    label: "Stop",
+    icon: "stop",
+    title: "Stop this bulk action",
+    explain: "The page under way, at most 50 items, is still carried out. What was carried out stays so.",
+    started: "stopping",
+    danger: true,
+    reasons: ["The other system is down again", "Started by mistake"],
+  },
+  "bulk.repeat": {
+    label: "Repeat",
+    icon: "retry",
+    title: "Repeat this bulk action",
+    explain:
+      "Another bulk action takes what this one has left: the items that its filter finds now, or those of its list that were not carried out.",
+    started: "repeated",
+    reasons: BACK,
+  },
   "delivery.resend": resend,
   "delivery.dismiss": {
     label: "Dismiss",
@@ -282,6 +300,7 @@ const paths: Readonly<Record<TargetKind, string>> = {
   flow: "flows",
   subscription: "webhooks/subscriptions",
   delivery: "webhooks/deliveries",
+  bulk: "bulk",
 };
 
 /** Of the API. The pages have the same paths behind `#/`. */
@@ -303,6 +322,7 @@ export const touches: Readonly<Record<TargetKind, readonly Topic[]>> = {
   flow: ["flows", "attention", "audit", "overview"],
   subscription: ["webhooks", "attention", "audit", "overview"],
   delivery: ["webhooks", "attention", "audit", "overview"],
+  bulk: ["sagas", "outbox", "webhooks", "attention", "audit", "overview"],
 };
 
 export interface OpenedAction {

@@ -33,7 +33,7 @@ export function ordering(world: World): Order {
       },
     })
     .step("charge", { act: ({ input }) => (input.end === "stalls" ? err("declined") : "c-1") })
-    .sleep("cool-off", "10h") as unknown as Order;
+    .sleep("cool-off", "10h");
 }
 
 export interface Scene {
