@@ -63,21 +63,10 @@ onEachDatabase((database) => {
 
   it("[P-03][S-43] with --yes and --json programs start, list, show, stop and repeat bulk actions", async () => {
     const { at, work } = await scene(database);
-    const started = await json<BulkDetail>([
-      ...["bulk", "cancel", "--ids", "s-1,none", "--id", "b-1", "--yes", ...WHY, ...at],
-    ]);
+    const cancel = ["bulk", "cancel", "--ids", "s-1,none", "--id", "b-1", "--yes", ...WHY, ...at];
+    const started = await json<BulkDetail>(cancel);
     expect(started).toMatchObject({ id: "b-1", action: "cancel", status: "running", total: 2, filter: null });
-    const again = await json<BulkDetail>([
-      "bulk",
-      "cancel",
-      "--ids",
-      "s-1,none",
-      "--id",
-      "b-1",
-      "--yes",
-      ...WHY,
-      ...at,
-    ]);
+    const again = await json<BulkDetail>(cancel);
     expect(again).toEqual(started);
     await work();
     const shown = await json<BulkDetail>(["bulk", "show", "b-1", ...at]);

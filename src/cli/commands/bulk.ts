@@ -245,7 +245,7 @@ function progressOf({ done, refused, total, exact }: BulkLine): string {
 function filterWords({ filter, kind, total }: BulkLine): string {
   if (!filter) return many(total, "id");
   const { attributes, status, ...rest }: BulkFilterLine = filter;
-  const words = Object.entries(rest).map(([name, value]) => `${name} ${String(value)}`);
+  const words = Object.entries(rest).map(([name, value]) => `${name} ${value}`);
   if (status) words.unshift(status.join(", "));
   if (attributes) words.push(...attributePairs(attributes));
   return words.length === 0 ? `all of kind ${kind}` : words.join(", ");

@@ -1,7 +1,7 @@
 /** Bulk actions: a preview, a start, their progress, and what a person may do about them. */
 import { BULK_ACTIONS, BULK_KINDS, IDS_MAX } from "../../core/bulk/action.ts";
 import { bulkMachine } from "../../core/bulk/machine.ts";
-import type { BulkItems, BulkRequest } from "../../bulk/request.ts";
+import type { BulkItems } from "../../bulk/request.ts";
 import type { BulkFilter, BulkView } from "../../bulk/view.ts";
 import { deliveryMachine } from "../../core/delivery/machine.ts";
 import { outboxMachine } from "../../core/outbox/machine.ts";
@@ -103,7 +103,7 @@ export function bulkRoutes({ amends }: ConsoleContext): readonly Route[] {
       handle: async (call): Promise<BulkDetail> => {
         const { reason: _, id, ...items } = call.body;
         const request = { ...itemsOf(items), ...noteOf(call), ...(id !== undefined && { id }) };
-        return toDetail(await bulk.start(request as BulkRequest));
+        return toDetail(await bulk.start(request));
       },
     }),
     route({
