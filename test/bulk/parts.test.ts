@@ -1,8 +1,9 @@
 /** Bulk actions on abandoned outbox entries and on dead webhook deliveries; retention, and what a worker without any sends. */
+import { Amends } from "amends";
 import { defineCall } from "amends/calls";
 import { DatabaseAuditSink } from "amends/audit";
 import { dataMap, ResolverError } from "amends/erasure";
-import { virtualClock } from "amends/testing";
+import { testKit, virtualClock } from "amends/testing";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { listActions } from "../../src/audit/action-queries.ts";
@@ -14,7 +15,7 @@ import { isLook, traffic } from "../operate/support/traffic.ts";
 import { eraser } from "../outbox/support/systems.ts";
 import { onEachDatabase, type TestDatabase } from "../support/databases.ts";
 import { failed, stage } from "../webhooks/support/stage.ts";
-import { NOTE, scene } from "./support/scene.ts";
+import { NOTE, ordering, scene } from "./support/scene.ts";
 
 async function recorded(db: Database, target: string): Promise<readonly RecordedAction[]> {
   return (await db.query(listActions(db.dialect, { limit: 100, target }))).map(toAction);
@@ -282,4 +283,18 @@ onEachDatabase((database) => {
     expect(await amends.bulk.get(id)).toMatchObject({ status: "completed", done: 1 });
     expect(world.undone).toEqual(["s-1"]);
   });
+});
+
+it("[S-43][T-01] the test kit carries bulk actions out on virtual time", async () => {
+  const world = { isDown: true, undone: [] as string[] };
+  const order = ordering(world);
+  const kit = await testKit((database) => new Amends({ database, sagas: [order] }));
+  await kit.amends.start(order, {}, { id: "s-1" });
+  await kit.runUntilIdle();
+  expect(await kit.amends.bulk.preview({ action: "retry", saga: order })).toMatchObject({ count: 1 });
+  world.isDown = false;
+  const { id } = await kit.amends.bulk.start({ action: "retry", saga: order, ...NOTE });
+  await kit.runUntilIdle();
+  expect(await kit.amends.bulk.get(id)).toMatchObject({ status: "completed", done: 1 });
+  expect(world.undone).toEqual(["s-1"]);
 });
