@@ -35,6 +35,7 @@ export { type Database } from "./storage/database.ts";
 // compiler has read. These lines make it read the entries of the parts.
 export type {} from "./attention.ts";
 export type {} from "./audit.ts";
+export type {} from "./bulk.ts";
 export type {} from "./calls.ts";
 export type {} from "./erasure.ts";
 export type {} from "./events.ts";

@@ -3,7 +3,7 @@ import type { ActionOutcome, NewAction } from "../core/action.ts";
 import type { Dialect } from "../storage/database.ts";
 import { empty, raw, sql, type Sql } from "../storage/sql.ts";
 
-/** Idempotent: the statement is repeated after a commit whose outcome is unknown. */
+/** Idempotent: the statement is repeated after a commit whose outcome is unknown. Returns no row if it was recorded before. */
 export function insertAction(
   dialect: Dialect,
   id: string,
@@ -14,7 +14,13 @@ export function insertAction(
   return sql`insert into ${dialect.table("operator_actions")}
       (id, outcome, at, done_by, action, target_kind, target_id, reason, code)
     values (${id}, ${outcome}, ${dialect.now()}, ${by}, ${action}, ${target.kind}, ${target.id}, ${reason}, ${code})
-    on conflict (id, outcome) do nothing`;
+    on conflict (id, outcome) do nothing returning id`;
+}
+
+/** The results of these actions, by their ids. One that has none yet is left out. */
+export function selectResults(dialect: Dialect, ids: readonly string[]): Sql {
+  return sql`select a.id, a.outcome, a.code from ${dialect.table("operator_actions")} as a
+    where ${dialect.among(raw("a.id"), ids)} and a.outcome <> 'asked'`;
 }
 
 /** One row if an operator has asked for this action on this target, whatever came of it. */

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /** The program `amends`: the only place that knows the real process. */
 import process from "node:process";
+import { createInterface } from "node:readline/promises";
 import { run } from "./program/run.ts";
 import type { Terminal, World } from "./program/world.ts";
 
@@ -30,10 +31,23 @@ function terminal(): Terminal | undefined {
   return { columns, colours: (env["NO_COLOR"] ?? "") === "" };
 }
 
+/** A person must be at both ends: a pipe answers nothing. */
+async function ask(question: string): Promise<string> {
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return await lines.question(question, { signal: stop.signal });
+  } catch {
+    return ""; // Ctrl-C, or the end of the input
+  } finally {
+    lines.close();
+  }
+}
+
 const world: World = {
   env: process.env,
   cwd: process.cwd(),
   terminal: terminal(),
+  ask: process.stdin.isTTY && process.stdout.isTTY ? ask : undefined,
   out: (text) => void process.stdout.write(text),
   err: (text) => void process.stderr.write(text),
   stop: stop.signal,

@@ -1,6 +1,7 @@
 /** All routes of the console, part by part. */
 import { attentionRoutes } from "./attention/api.ts";
 import { auditRoutes, sagaRevealers } from "./audit/api.ts";
+import { bulkRoutes } from "./bulk/api.ts";
 import { erasureRoutes } from "./erasures/api.ts";
 import { flowRevealers, flowRoutes } from "./flows/api.ts";
 import { healthRoutes } from "./health/api.ts";
@@ -32,6 +33,7 @@ export function allRoutes(tools: RouteTools): readonly Route[] {
     ...pauseRoutes(context),
     ...scheduleRoutes(context),
     ...attentionRoutes(context),
+    ...bulkRoutes(context),
     ...outboxRoutes(context, entryActions),
     ...erasureRoutes(context, entryActions !== undefined),
     ...flowRoutes(context),

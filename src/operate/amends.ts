@@ -1,5 +1,6 @@
 /** The front of the library: one object that starts sagas, makes workers, holds the parts, and lets people see and steer. */
 import { attentionOf, type Attention } from "../attention/part.ts";
+import type { Bulk } from "../bulk/bulk.ts";
 import type { Count } from "../core/count.ts";
 import { AmendsError } from "../core/errors.ts";
 import { refuseUnknown } from "../core/options.ts";
@@ -97,6 +98,16 @@ export class Amends<Tx = unknown, Category extends string = string> {
     const { schedules } = this.#inside.parts;
     if (schedules) return schedules;
     throw new AmendsError("NOT_SUPPORTED", "A custom `storage` has no schedules. Pass `database` instead.");
+  }
+
+  /** Acts on many sagas, outbox entries or deliveries at once, in the background. It needs no option, and a `database`. */
+  get bulk(): Bulk {
+    const { bulk } = this.#inside.parts;
+    if (bulk) return bulk;
+    throw new AmendsError(
+      "NOT_SUPPORTED",
+      "A custom `storage` has no bulk actions. Pass `database` instead.",
+    );
   }
 
   /**

@@ -28,7 +28,7 @@ import { makeWorker, refuseSecond } from "./make-worker.ts";
 import { makeContext } from "./part-context.ts";
 import { buildParts, closeParts, noParts, sagaToolsOf, type Parts, type SagaTools } from "./parts.ts";
 import { Pauses } from "./pauses/pauses.ts";
-import { buildSagaParts, scheduledSagas, type SagaParts } from "./saga-parts.ts";
+import { buildSagaParts, bulkOperators, scheduledSagas, type SagaParts } from "./saga-parts.ts";
 import { WorkerLookout } from "./workers.ts";
 import type { StopOptions, Worker, WorkerOptions } from "./worker.ts";
 
@@ -158,6 +158,7 @@ export class Assembly<Tx, Category extends string> {
       registry: this.registry,
       starts: this.engine.starts,
       scheduled: scheduledSagas(this.#sagas),
+      operators: bulkOperators(this.#sagas),
       handles: () => this.handleTools(),
       signals: () => this.signalTools(),
       inspect: (id) => this.inspect(id),

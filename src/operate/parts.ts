@@ -1,5 +1,7 @@
 /** Builds the parts that `new Amends` was asked for, and says which option is missing where one was not. */
 import { AmendsError } from "../core/errors.ts";
+import { Bulk } from "../bulk/bulk.ts";
+import type { BulkTools } from "../bulk/carry-out.ts";
 import { Erasure } from "../erasure/erasure.ts";
 import { EventFlow } from "../events/flow.ts";
 import type { SagaPort } from "../events/set-up.ts";
@@ -27,11 +29,14 @@ export interface Parts<Tx = unknown, Category extends string = string> {
   readonly retention: Retention | undefined;
   /** Undefined on a storage that the user implements. */
   readonly schedules: Schedules<Tx> | undefined;
+  /** Undefined on a storage that the user implements. */
+  readonly bulk: Bulk | undefined;
 }
 
 /** What the parts ask of the sagas of steps. */
 export interface SagaTools extends SagaPort {
   readonly scheduled: ScheduledSagas;
+  readonly operators: BulkTools["operators"];
   inspect(id: string): Promise<SagaView | undefined>;
 }
 
@@ -45,14 +50,23 @@ export function buildParts<Tx, Category extends string>(
   const consumers = made?.consumers() ?? [];
   // What waits for an event, or makes a webhook of it, needs events delivered, whether or not this process has handlers.
   const needsEvents = consumers.length > 0 || sagas.known.some(waitsForEvent);
+  const erasing = erasure && new Erasure(context, erasure);
+  let own: Webhooks<Tx> | undefined;
+  const bulk = new Bulk(context, {
+    operators: (item) => sagas.operators(item),
+    webhooks: () => made ?? (own ??= new Webhooks(context)),
+    close: async () => own?.close(),
+    erasures: erasing?.outbox,
+  });
   const events = options.events ?? (needsEvents ? [] : undefined);
   return {
     events: events && new EventFlow(context, events, sagas, consumers),
     calls: calls && new Calls(context, calls),
     webhooks: made,
-    erasure: erasure && new Erasure(context, erasure),
+    erasure: erasing,
     retention: retention && new Retention(context, retention, (id) => sagas.inspect(id)),
     schedules: new Schedules(context, sagas.scheduled),
+    bulk,
   };
 }
 
@@ -65,6 +79,7 @@ export function noParts<Tx, Category extends string>(): Parts<Tx, Category> {
     erasure: undefined,
     retention: undefined,
     schedules: undefined,
+    bulk: undefined,
   };
 }
 
@@ -111,16 +126,18 @@ export interface SagaSources {
   readonly registry: Registry;
   readonly starts: Starts;
   readonly scheduled: ScheduledSagas;
+  readonly operators: BulkTools["operators"];
   readonly handles: () => HandleTools;
   readonly signals: () => SignalTools<unknown>;
   readonly inspect: SagaTools["inspect"];
 }
 
 export function sagaToolsOf(sources: SagaSources): SagaTools {
-  const { registry, starts, scheduled, handles, signals, inspect } = sources;
+  const { registry, starts, scheduled, operators, handles, signals, inspect } = sources;
   return {
     known: registry.all,
     scheduled,
+    operators,
     inspect,
     runSaga: async (saga, input, id, timeout) => {
       const run = new SagaRun(handles(), await starts.start(saga, input, { id }, undefined));

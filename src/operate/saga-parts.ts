@@ -7,7 +7,7 @@ import { Engine } from "../sagas/engine/engine.ts";
 import { DatabaseJournal } from "../sagas/journal/database-journal.ts";
 import type { Journal } from "../sagas/journal/journal.ts";
 import { foundLost } from "../sagas/lost/lost.ts";
-import { Operators } from "../sagas/view/operators.ts";
+import { Operators, type BulkItem } from "../sagas/view/operators.ts";
 import type { ScheduledSagas } from "../schedules/sagas.ts";
 import type { RefusedWrites } from "../storage/write/refused-writes.ts";
 import type { DatabaseOptions, StorageOptions } from "./amends-options.ts";
@@ -60,6 +60,11 @@ export function buildSagaParts<Tx, Category extends string>(
     onBug: (error) => notices.bug(error),
   });
   return { registry, journal, engine, operators: new Operators(journal, engine, () => undefined) };
+}
+
+/** The actions of operators on one saga each, as items of a bulk action. */
+export function bulkOperators({ journal, engine }: SagaParts): (item: BulkItem) => Operators {
+  return (item) => new Operators(journal, engine, () => undefined, item);
 }
 
 /** What schedules ask of these parts. */

@@ -19,6 +19,7 @@ import {
   type DeliveryFilter,
 } from "./delivery-queries.ts";
 import type { Orchestrator } from "./deliver/orchestrator.ts";
+import { readBriefs, type SubscriptionBrief } from "./read/subscription-brief.ts";
 import { EVENT, eventsBetween, PUBLISHED, selectEvent, type StoredEvent } from "./publish/queries.ts";
 import type { Subscriptions } from "./subscriptions/subscriptions.ts";
 
@@ -117,6 +118,42 @@ export class WebhookOperators {
     };
     // Repeating it is safe for dead deliveries only: each of them is requeued once.
     return others.length === 0 ? this.#write(work) : this.#once(work);
+  }
+
+  /**
+   * Sends one dead delivery once more, for a bulk action: `record` runs in the same transaction. It is refused if the delivery has no
+   * dead letter, or if it would fail at once.
+   */
+  async resendDead(
+    given: string,
+    note: OperatorNote,
+    record: (session: Session) => Promise<void>,
+  ): Promise<void> {
+    const id = checkSerial(given, "a delivery");
+    const delivery = await this.delivery(id);
+    if (!delivery) throw new AmendsError("WEBHOOK_NOT_FOUND", "There is no delivery with this id.", { id });
+    const { db, deadLetters } = this.#parts;
+    const { subscriptionId } = delivery;
+    const { status } = (await this.#persist(() => readBriefs(db, [subscriptionId]))).get(
+      subscriptionId,
+    ) as SubscriptionBrief;
+    if (status === "Deleted" || status === "Disabled")
+      throw new AmendsError(
+        "NOT_ALLOWED_NOW",
+        `The subscription ${subscriptionId} is ${status}: the delivery would fail at once.`,
+        { id, status },
+      );
+    const { reason, by } = checkNote(note, "the record");
+    await this.#write(async (session) => {
+      await record(session);
+      const made = await deadLetters.requeue(session, [id], { reason, by });
+      if (made.size === 0)
+        throw new AmendsError(
+          "NOT_ALLOWED_NOW",
+          "The delivery has no dead letter, or its event is on its way to the subscription.",
+          { id },
+        );
+    });
   }
 
   /** Whatever a subscription wants of what was published in a span, whether it got it then or not. */

@@ -18,7 +18,7 @@ import { retryLimitsOf, type PartContext, type PublishOptions } from "../runtime
 import { assemble, type WebhookParts } from "./assemble.ts";
 import type { DeadLetter } from "./dead-letters/rows.ts";
 import type { Attempt, Delivery, DeliveryFilter } from "./delivery-queries.ts";
-import type { Span } from "./operators.ts";
+import type { Span, WebhookOperators } from "./operators.ts";
 import type { Published, WebhookEvent } from "./publish/publisher.ts";
 import type { StoredEvent } from "./publish/queries.ts";
 import {
@@ -287,6 +287,11 @@ export class Webhooks<Tx = unknown> {
   ): Promise<readonly DeadLetter[]> {
     refuseUnknown(filter, ["subscriptionId", "limit"], "webhooks.deadLetters");
     return this.#parts.operators.deadLetters(await this.#resolved(filter));
+  }
+
+  /** @internal What a bulk action does to one delivery. */
+  async resendDead(...item: Parameters<WebhookOperators["resendDead"]>): Promise<void> {
+    this.#woken(await this.#parts.operators.resendDead(...item));
   }
 
   /** Settles a dead letter without sending anything. */

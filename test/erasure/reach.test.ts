@@ -24,7 +24,8 @@ const OURS: Readonly<Record<string, string>> = {
   limit_turns: "queue",
   pauses: "queue name",
   migrations: "name checksum",
-  operator_actions: "id outcome action target_kind code",
+  bulk_actions: "action kind status",
+  operator_actions: "outcome action target_kind code",
   outbox:
     "entry_id kind lane name operation ref_kind slot saga_id event_id handler causation verification status traceparent",
   saga_archive: "name status plan",

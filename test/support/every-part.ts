@@ -4,6 +4,7 @@
  * of its own making, so that each may have a login of its own.
  */
 import { Amends, saga, signal, type Logger } from "amends";
+import type { BulkItems } from "amends/bulk";
 import { defineCall } from "amends/calls";
 import { dataMap } from "amends/erasure";
 import { event, eventSaga, handler, ok, step } from "amends/events";
@@ -89,6 +90,7 @@ const RETENTION: RetentionOptions = {
   flows: "1ms",
   outbox: "1ms",
   webhooks: "1ms",
+  bulk: "1ms",
 };
 
 /** Trouble that a process logged: there must be none but of the saga and the delivery that fail. */
@@ -190,6 +192,14 @@ async function walk({ open, url }: EveryPartOptions, opened: Amends<pg.ClientBas
     (await pages.get<{ items: readonly AttentionLine[] }>("reader", "/api/attention")).items;
   await until(async () => (await attention()).length === 2);
   for (const path of READ) expect([path, (await pages.as("reader", path)).status]).toEqual([path, 200]);
+  for (const items of BULK) {
+    await pages.post("operator", "/api/bulk/preview", items);
+    const { id } = await app.bulk.start({ ...items, reason: "a test" });
+    await until(async () => (await app.bulk.get(id)).endedAt !== undefined);
+  }
+  await pages.post("operator", "/api/bulk", { action: "cancel", ids: ["none"], reason: "a test", id: "b" });
+  await pages.post("operator", "/api/bulk/b/stop", { reason: "a test" });
+  await until(async () => (await failing.status()) === "STALLED" && (await attention()).length === 2);
   await pages.post("operator", "/api/sagas/o-2/retry", { reason: "once more" });
   await until(async () => (await failing.status()) === "STALLED");
   await pages.post("operator", "/api/sagas/o-2/resolve", { as: "FAILED", reason: "by hand" });
@@ -204,10 +214,18 @@ async function walk({ open, url }: EveryPartOptions, opened: Amends<pg.ClientBas
   const keeper = amendsOf("retention");
   await until(async () => {
     await keeper.retention.runOnce();
-    return (await keeper.archived("o-1")) && (await keeper.archived("o-2"));
+    const isEmpty = (await keeper.bulk.list()).items.length === 0;
+    return isEmpty && (await keeper.archived("o-1")) && (await keeper.archived("o-2"));
   });
   expect(trouble).toEqual([]);
 }
+
+/** Each of them finds what it acts on, but the erasure: none was abandoned. */
+const BULK: readonly BulkItems[] = [
+  { action: "retry", saga: "stuck" },
+  { action: "resend", status: "DeadLettered" },
+  { action: "requeue", kind: "erasure", status: "abandoned" },
+];
 
 /** What the console's pages read. */
 const READ = [
@@ -222,6 +240,7 @@ const READ = [
   "/api/webhooks/subscriptions",
   "/api/erasures",
   "/api/audit",
+  "/api/bulk",
   "/api/metrics",
   "/api/ready",
 ];

@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { ActionLine, AttentionLine, Page } from "../../../src/console/contract.ts";
 import { ActionButtons } from "../parts/action-buttons.tsx";
+import { BulkButton } from "../parts/bulk-dialog.tsx";
 import { Empty, LoadError, Skeleton } from "../parts/empty.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { useKeptFocus } from "../parts/kept-focus.ts";
@@ -12,6 +13,7 @@ import { specOf } from "../store/actions.ts";
 import { recordAttentionList } from "../store/attention-count.ts";
 import { attentionKind, targetOf, titleOf } from "../store/attention-kinds.ts";
 import { actionWords } from "../store/action-words.ts";
+import { SAGA_ACTIONS, type OpenedBulk } from "../store/bulk.ts";
 import { usePagedList } from "../store/paged-list.ts";
 import { useResource } from "../store/resource.ts";
 import { hrefOf, route, setQuery } from "../store/route.ts";
@@ -65,6 +67,11 @@ export function AttentionPage(): JSX.Element {
           ))}
         </div>
       )}
+      {bulkOf(chosen) && (
+        <div class="tools">
+          <BulkButton bulk={bulkOf(chosen) as OpenedBulk} />
+        </div>
+      )}
       {all === undefined && failure && (
         <div class="card">
           <LoadError error={failure} retry={pages.reload} />
@@ -86,6 +93,22 @@ export function AttentionPage(): JSX.Element {
       )}
     </div>
   );
+}
+
+/** The kinds of which one action helps many. */
+function bulkOf(kind: string): OpenedBulk | undefined {
+  switch (kind) {
+    case "stalled-saga":
+      return { actions: SAGA_ACTIONS, items: { status: "STALLED" } };
+    case "abandoned-call":
+      return { actions: ["requeue"], items: { kind: "call", status: "abandoned" } };
+    case "abandoned-entry":
+      return { actions: ["requeue"], items: { kind: "erasure", status: "abandoned" } };
+    case "dead-letter":
+      return { actions: ["resend"], items: { status: "DeadLettered" } };
+    default:
+      return undefined;
+  }
 }
 
 function AllClear(): JSX.Element {

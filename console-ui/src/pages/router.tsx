@@ -8,6 +8,8 @@ import { availableSections } from "../store/sections.ts";
 import { hrefOf } from "../store/route.ts";
 import { AttentionPage } from "./attention.tsx";
 import { AuditPage } from "./audit.tsx";
+import { BulkPage } from "./bulk.tsx";
+import { BulkActionPage } from "./bulk-action.tsx";
 import { DeliveryPage } from "./delivery.tsx";
 import { ErasuresPage } from "./erasures.tsx";
 import { FlowPage } from "./flow.tsx";
@@ -56,6 +58,7 @@ function pageOf(section: string, rest: readonly string[]): JSX.Element | undefin
   if (first === undefined) return listOf(section);
   if (section === "sagas") return <SagaPage key={first} id={first} />;
   if (section === "schedules") return <SchedulePage key={first} id={first} />;
+  if (section === "bulk") return <BulkActionPage key={first} id={first} />;
   if (section === "flows") return <FlowPage key={first} id={first} />;
   if (section === "outbox") return <EntryPage key={first} id={first} />;
   if (section === "erasures") return <SubjectPage key={first} id={first} />;
@@ -79,6 +82,7 @@ function listOf(section: string): JSX.Element | undefined {
   if (section === "outbox") return <OutboxPage />;
   if (section === "webhooks") return <WebhooksPage tab="deliveries" />;
   if (section === "erasures") return <ErasuresPage />;
+  if (section === "bulk") return <BulkPage />;
   if (section === "audit") return <AuditPage tab="actions" />;
   return undefined;
 }

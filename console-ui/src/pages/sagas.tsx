@@ -2,7 +2,9 @@
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import type { SagaLine, SagaPage } from "../../../src/console/contract.ts";
+import type { BulkAction } from "../../../src/console/contract-bulk.ts";
 import { AttributeTags, MarkFilters } from "../parts/attribute-tags.tsx";
+import { BulkButton } from "../parts/bulk-dialog.tsx";
 import { Chips } from "../parts/chips.tsx";
 import { Empty } from "../parts/empty.tsx";
 import { PageHead } from "../parts/page-head.tsx";
@@ -12,6 +14,7 @@ import { State } from "../parts/state.tsx";
 import { StepStrip } from "../parts/step-strip.tsx";
 import { RowLink, Table, type Column } from "../parts/table.tsx";
 import { Span, Time } from "../parts/time.tsx";
+import { SAGA_ACTIONS, type OpenedBulk } from "../store/bulk.ts";
 import { changedSagas } from "../store/live.ts";
 import { usePagedList } from "../store/paged-list.ts";
 import { apiPath } from "../store/query.ts";
@@ -139,6 +142,7 @@ export function SagasPage(): JSX.Element {
         <SearchBox label="Search sagas" placeholder="Id, name, state or field:value" />
         <NameFilter />
         <RangeFilter />
+        <BulkButton bulk={bulkOf(query)} why={whyNoBulk(query)} />
       </div>
       <PausedPanel of="sagas" />
       <Chips label="State" looks={sagaLooks} counts={overview?.sagas.byStatus} />
@@ -175,6 +179,31 @@ export function SagasPage(): JSX.Element {
       </div>
     </div>
   );
+}
+
+/** Each action takes the sagas of the list that it fits. */
+function bulkOf(query: ReadonlyMap<string, string>): OpenedBulk {
+  const { name, status, attributes, error, from } = pick(query);
+  const given = { saga: name, status, attributes, error, since: from };
+  const said = Object.entries(given).filter(([, value]) => value !== undefined && value !== "");
+  const fitting = status === undefined || status === "" ? SAGA_ACTIONS : ACTIONS_IN[status];
+  return { actions: fitting ?? SAGA_ACTIONS, items: Object.fromEntries(said) };
+}
+
+const ACTIONS_IN: Readonly<Record<string, readonly BulkAction[]>> = {
+  STALLED: SAGA_ACTIONS,
+  PENDING: ["cancel"],
+  RUNNING: ["cancel", "skip", "resolve"],
+};
+
+function whyNoBulk(query: ReadonlyMap<string, string>): string | undefined {
+  const { q, status, name, attributes, error, from } = pick(query);
+  if (q) return "A search cannot be acted on: filter by name, state, attributes, error or time instead.";
+  if (![status, name, attributes, error, from].some(Boolean))
+    return "Filter the list first, such as by Stalled.";
+  if (status && status.split(",").some((one) => !(one in ACTIONS_IN)))
+    return "Only sagas that are stalled, running or pending can be acted on.";
+  return undefined;
 }
 
 const NO_FILTERS = {

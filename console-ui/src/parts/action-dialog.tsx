@@ -174,7 +174,7 @@ function ResultField({ result, onResult, isBad }: ResultProps): JSX.Element {
   );
 }
 
-function OutcomeField({
+export function OutcomeField({
   value,
   onChange,
 }: {

@@ -12,6 +12,7 @@ import { cycleTheme } from "../store/theme.ts";
 import { cycleTimes } from "../store/times.ts";
 import { CurrentPage, DocumentTitle } from "../pages/router.tsx";
 import { ActionDialog } from "./action-dialog.tsx";
+import { BulkDialog } from "./bulk-dialog.tsx";
 import { ErrorBoundary } from "./error-boundary.tsx";
 import { Icon } from "./icon.tsx";
 import { Panels } from "./panels.tsx";
@@ -77,6 +78,7 @@ export function Shell(): JSX.Element {
       <FirstCount />
       <Panels />
       <ActionDialog />
+      <BulkDialog />
       <RevealDialog />
     </>
   );

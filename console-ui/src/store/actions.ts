@@ -15,7 +15,8 @@ export type TargetKind =
   | "entry"
   | "flow"
   | "subscription"
-  | "delivery";
+  | "delivery"
+  | "bulk";
 
 export interface Target {
   readonly kind: TargetKind;
@@ -319,6 +320,24 @@ const specs: Readonly<Record<`${TargetKind}.${string}`, Spec>> = {
     asks: "since",
     reasons: ["The partner has lost data"],
   },
+  "bulk.stop": {
+    label: "Stop",
+    icon: "stop",
+    title: "Stop this bulk action",
+    explain: "The page under way, at most 50 items, is still carried out. What was carried out stays so.",
+    started: "stopping",
+    danger: true,
+    reasons: ["The other system is down again", "Started by mistake"],
+  },
+  "bulk.repeat": {
+    label: "Repeat",
+    icon: "retry",
+    title: "Repeat this bulk action",
+    explain:
+      "Another bulk action takes what this one has left: the items that its filter finds now, or those of its list that were not carried out.",
+    started: "repeated",
+    reasons: BACK,
+  },
   "delivery.resend": resend,
   "delivery.dismiss": {
     label: "Dismiss",
@@ -345,6 +364,7 @@ const paths: Readonly<Record<TargetKind, string>> = {
   flow: "flows",
   subscription: "webhooks/subscriptions",
   delivery: "webhooks/deliveries",
+  bulk: "bulk",
 };
 
 /** Of the API. The pages have the same paths behind `#/`. */
@@ -369,6 +389,7 @@ export const touches: Readonly<Record<TargetKind, readonly Topic[]>> = {
   flow: ["flows", "attention", "audit", "overview"],
   subscription: ["webhooks", "attention", "audit", "overview"],
   delivery: ["webhooks", "attention", "audit", "overview"],
+  bulk: ["sagas", "outbox", "webhooks", "attention", "audit", "overview"],
 };
 
 export interface OpenedAction {

@@ -22,6 +22,7 @@ const sections: readonly Section[] = [
   { name: "outbox", word: "Outbox", icon: "outbox", key: "b", group: "Work", part: "outbox" },
   { name: "webhooks", word: "Webhooks", icon: "webhooks", key: "w", group: "Work", part: "webhooks" },
   { name: "erasures", word: "Erasures", icon: "erasures", key: "e", group: "Records", part: "erasures" },
+  { name: "bulk", word: "Bulk actions", icon: "bulk", key: "m", group: "Records" },
   { name: "audit", word: "Audit", icon: "audit", key: "u", group: "Records" },
 ];
 

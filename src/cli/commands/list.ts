@@ -24,6 +24,7 @@ import { nearest } from "../program/nearest.ts";
 import type { Output } from "../terminal/output.ts";
 import { pausedListing } from "../terminal/paused-listing.ts";
 import { JSON_OUT } from "../program/shared-options.ts";
+import { instantOf } from "../program/time-option.ts";
 import { tickText } from "../terminal/ticks.ts";
 import { ago, entryState, span, state } from "../terminal/words.ts";
 
@@ -309,7 +310,10 @@ export const list: Command = command({
       (key) => options[key] !== undefined,
     );
     if (part !== "sagas" && ofSagas !== undefined) throw new UsageError(`--${ofSagas} is for sagas.`, "list");
-    const [since, until] = [instantOf("since", options.since), instantOf("until", options.until)];
+    const [since, until] = [
+      instantOf("since", options.since, "list"),
+      instantOf("until", options.until, "list"),
+    ];
     const filter = { statuses, name, since, until, attributes, error };
     return withApi(options, world, async (api) => {
       const found = await collect(api, part, listing, filter, options.limit ?? 20);
@@ -348,16 +352,6 @@ function statesOf({ states }: Listing<never>, given: string | undefined): readon
       "list",
     );
   });
-}
-
-function instantOf(option: "since" | "until", given: string | undefined): string | undefined {
-  if (given === undefined) return undefined;
-  const ms = Date.parse(given);
-  if (Number.isFinite(ms)) return new Date(ms).toISOString();
-  throw new UsageError(
-    `--${option} ${JSON.stringify(given)} is no time. Write it like 2026-11-17T03:00:00Z.`,
-    "list",
-  );
 }
 
 async function collect(

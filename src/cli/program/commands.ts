@@ -1,5 +1,6 @@
 /** The one table of commands. */
 import type { Command } from "./command.ts";
+import { bulk } from "../commands/bulk.ts";
 import { console } from "../commands/console.ts";
 import { dev } from "../commands/dev.ts";
 import { diagram } from "../commands/diagram.ts";
@@ -56,4 +57,5 @@ export const COMMANDS: readonly Command[] = [
   resume,
   run,
   remove,
+  bulk,
 ];

@@ -4,6 +4,8 @@ export interface World {
   readonly cwd: string;
   /** Undefined without a terminal: no colours, no progress, and nothing is truncated. */
   readonly terminal: Terminal | undefined;
+  /** Asks a person, and returns what was typed. Undefined without a terminal. */
+  readonly ask?: ((question: string) => Promise<string>) | undefined;
   out(text: string): void;
   err(text: string): void;
   /** Fires when the process gets a stop signal. */

@@ -54,6 +54,8 @@ const STATES: Readonly<Record<string, Colour>> = {
   active: "green",
   paused: "yellow",
   removed: "dim",
+  stopping: "yellow",
+  stopped: "yellow",
   Active: "green",
   Paused: "yellow",
   Disabled: "red",

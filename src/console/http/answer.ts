@@ -77,6 +77,7 @@ const STATUS: Partial<Record<ErrorCode, number>> = {
   CANCEL_REFUSED: 409,
   SAGA_CONCURRENCY: 409,
   SAGA_CONFLICT: 409,
+  BULK_CONFLICT: 409,
   BAD_ID: 400,
   BAD_INPUT: 400,
   BAD_JSON: 400,

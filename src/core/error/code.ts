@@ -47,6 +47,13 @@ export type ErrorCode =
    */
   | "BAD_URL"
   /**
+   * A bulk action with this id was started with other items, another action or another reason. Use another id, or
+   * repeat the first start.
+   */
+  | "BULK_CONFLICT"
+  /** There is no bulk action with this id. Check the id, and whether retention has removed the action. */
+  | "BULK_NOT_FOUND"
+  /**
    * A call with this id was enqueued with another input, or was removed by retention meanwhile. Use another
    * id, or the same input.
    */

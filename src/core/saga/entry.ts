@@ -77,6 +77,8 @@ export interface Failure {
 export interface ControlDetails {
   readonly reason?: string | undefined;
   readonly by?: string | undefined;
+  /** The bulk action of which this is an item. */
+  readonly bulk?: string | undefined;
   readonly kind?: string | undefined;
   readonly label?: string | undefined;
   readonly step?: string | undefined;

@@ -220,13 +220,18 @@ export class Outbox<Tx = unknown> {
    * unknown or no longer abandoned are skipped. Returns the requeued entries. Throws a `ConfigurationError` if an id is
    * that of a rectification, whose values are gone.
    */
-  async requeue(ids: Iterable<string>, note: RequeueNote = {}): Promise<readonly OutboxEntry[]> {
+  async requeue(
+    ids: Iterable<string>,
+    note: RequeueNote = {},
+    /** Not for users: runs in the same transaction, if an entry is requeued. */
+    record?: (session: Session) => Promise<void>,
+  ): Promise<readonly OutboxEntry[]> {
     const audit = this.#sink("A requeue");
     const { database } = this.host;
     const given = [...new Set([...ids].map((id) => checkUuid(id, "An entry's id")))];
     if (given.length === 0) return [];
     database.refuseInside?.();
-    return requeue(database, this.#retryLimits, audit, given, note);
+    return requeue(database, this.#retryLimits, audit, given, note, record);
   }
 
   /**

@@ -8,7 +8,7 @@ import { isTransactional, type AnySink, type AuditSink } from "../../audit/sink.
 import { AmendsError, ConfigurationError } from "../../core/errors.ts";
 import { refuseUnknown } from "../../core/options.ts";
 import type { OutboxEntry } from "../../core/outbox/entry.ts";
-import type { Database } from "../../storage/database.ts";
+import type { Database, Session } from "../../storage/database.ts";
 import { persist, type RetryLimits } from "../../storage/retry.ts";
 import { findEntries } from "../../outbox/queries.ts";
 import { isAbandoned, Requeue } from "../../outbox/requeue.ts";
@@ -30,6 +30,7 @@ export async function requeue(
   sink: AnySink,
   ids: readonly string[],
   note: RequeueNote,
+  record?: (session: Session) => Promise<void>,
 ): Promise<readonly OutboxEntry[]> {
   checkNote(note);
   const recorded = isTransactional(sink) ? undefined : await tellFirst(db, retryLimits, sink, ids, note);
@@ -40,6 +41,7 @@ export async function requeue(
     choose: async (session, found) => {
       refuseRectifications(found);
       const chosen = found.filter((entry) => recorded?.has(keyOf(entry)) ?? true);
+      if (chosen.length > 0) await record?.(session);
       if (isTransactional(sink) && chosen.length > 0) {
         await sink.appendIn(
           session,

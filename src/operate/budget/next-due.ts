@@ -1,4 +1,5 @@
 /** The next instant after now at which work of any part becomes due: when to run again, and what a test moves its clock to. */
+import { nextBulkDue } from "../../bulk/queries.ts";
 import { nextDeadline } from "../../events/store/run-queries.ts";
 import { nextEntryDue } from "../../outbox/read/figure-queries.ts";
 import { nextSagaDue } from "../../sagas/read/figure-queries.ts";
@@ -17,6 +18,7 @@ export async function nextDueMs(reader: Reader): Promise<number | undefined> {
     runs: at(nextDeadline(dialect)),
     webhooks: at(nextWebhookDue(dialect)),
     schedules: at(nextTickDue(dialect)),
+    bulk: at(nextBulkDue(dialect)),
   });
   const nextMs = Math.min(...Object.values(found));
   return Number.isFinite(nextMs) ? nextMs : undefined;

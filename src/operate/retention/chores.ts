@@ -2,6 +2,7 @@
  * The chores of retention: for each policy, the part that owns the rows removes one batch, in a separate transaction.
  * The owner of the rows decides what is removed.
  */
+import { removeBulks } from "../../bulk/retention.ts";
 import { removeRuns } from "../../events/retention.ts";
 import { runExists } from "../../events/retention-queries.ts";
 import { EntryRetention } from "../../outbox/retention/retention.ts";
@@ -30,7 +31,7 @@ export interface ChoreTools {
 }
 
 export function choresOf(policy: CheckedPolicy, tools: ChoreTools): readonly Chore[] {
-  const { archivedMs, doneMs, untakenMs, webhooksMs } = policy;
+  const { archivedMs, doneMs, untakenMs, webhooksMs, bulkMs } = policy;
   const { transact, batch } = tools;
   /** A chore that removes up to a batch in one transaction. */
   const removing =
@@ -51,6 +52,7 @@ export function choresOf(policy: CheckedPolicy, tools: ChoreTools): readonly Cho
     chores.push(() => transact((session) => entries.sweep(session, batch)));
   }
   if (webhooksMs !== undefined) chores.push(() => webhookChore(tools, webhooksMs));
+  if (bulkMs !== undefined) chores.push(removing((session) => removeBulks(session, bulkMs, batch)));
   return chores;
 }
 

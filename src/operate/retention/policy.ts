@@ -43,6 +43,8 @@ export interface RetentionPolicy {
   readonly outbox?: Duration | OutboxPolicy;
   /** How long a webhook delivery is kept after its end, and an event after its last delivery. */
   readonly webhooks?: Duration;
+  /** How long a bulk action is kept after its end. The records of its items stay. */
+  readonly bulk?: Duration;
 }
 
 /** A state, and how long after its end whatever is in it is kept. */
@@ -56,10 +58,11 @@ export interface CheckedPolicy {
   readonly doneMs: number | undefined;
   readonly untakenMs: number | undefined;
   readonly webhooksMs: number | undefined;
+  readonly bulkMs: number | undefined;
 }
 
 export function checkPolicy(policy: RetentionPolicy): CheckedPolicy {
-  const { webhooks } = policy;
+  const { webhooks, bulk } = policy;
   const sagas: SagaPolicy = forEveryEnd(policy.sagas);
   const flows = forEveryEnd(policy.flows);
   const outbox: OutboxPolicy = isDuration(policy.outbox) ? { done: policy.outbox } : (policy.outbox ?? {});
@@ -76,13 +79,14 @@ export function checkPolicy(policy: RetentionPolicy): CheckedPolicy {
     doneMs: ms(outbox.done, "outbox.done"),
     untakenMs: ms(outbox.untaken, "outbox.untaken"),
     webhooksMs: ms(webhooks, "webhooks"),
+    bulkMs: ms(bulk, "bulk"),
   };
-  const { archivedMs, doneMs, untakenMs, webhooksMs } = checked;
-  const isSaid = [archivedMs, doneMs, untakenMs, webhooksMs].some((one) => one !== undefined);
+  const { archivedMs, doneMs, untakenMs, webhooksMs, bulkMs } = checked;
+  const isSaid = [archivedMs, doneMs, untakenMs, webhooksMs, bulkMs].some((one) => one !== undefined);
   if (!isSaid && checked.sagas.length + checked.flows.length === 0) {
     throw new AmendsError(
       "BAD_OPTION",
-      "Say how long to keep what has ended: of `sagas`, `flows`, `outbox` or `webhooks`, or of several.",
+      "Say how long to keep what has ended: of `sagas`, `flows`, `outbox`, `webhooks` or `bulk`, or of several.",
     );
   }
   return checked;

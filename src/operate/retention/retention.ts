@@ -25,7 +25,7 @@ export interface RetentionOptions extends RetentionPolicy {
   readonly role?: string;
 }
 
-const OPTIONS = ["sagas", "flows", "outbox", "webhooks", "batch", "role"];
+const OPTIONS = ["sagas", "flows", "outbox", "webhooks", "bulk", "batch", "role"];
 type Inspect = (id: string) => Promise<SagaView | undefined>;
 
 const BATCH_MAX = 5_000;

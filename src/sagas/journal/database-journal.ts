@@ -193,6 +193,7 @@ export class DatabaseJournal implements Journal {
   appendByOperator(
     id: string,
     decide: (record: SagaRecord) => OperatorLine | undefined,
+    first?: (session: Session) => Promise<void>,
   ): Promise<SagaRecord> {
     // The answer to a commit may be lost. If our line is there already, `decide` is not called again.
     let sent: LogEntry | undefined;
@@ -202,7 +203,7 @@ export class DatabaseJournal implements Journal {
       record.entries.some(isOurs) ? undefined : decide(record);
     return this.#persist(() =>
       this.#db.transaction(async (session) => {
-        const record = await this.#appendByOperatorOnce(session, id, decideOnce);
+        const record = await this.#appendByOperatorOnce(session, id, decideOnce, first);
         sent = record.entries.at(-1);
         return record;
       }),
@@ -228,10 +229,12 @@ export class DatabaseJournal implements Journal {
     session: Session,
     id: string,
     decide: (record: SagaRecord) => OperatorLine | undefined,
+    first: ((session: Session) => Promise<void>) | undefined,
   ): Promise<SagaRecord> {
     const { dialect } = session;
     const [row] = cannotExist(id) ? [] : await session.query(selectSaga(dialect, id, true));
     if (!row) throw new AmendsError("SAGA_NOT_FOUND", "There is no saga with this id.", { id });
+    await first?.(session);
     // A worker appends lines without this lock. Its line then takes the version that this one wants, and the loop reads again.
     for (;;) {
       const lines = await session.query(selectLogs(dialect, [id]));

@@ -217,9 +217,13 @@ export interface Journal {
   renew(holds: readonly RenewedClaim[], leaseMs: number): Promise<ReadonlyMap<string, number>>;
   /**
    * Changes a saga from outside its worker: reads it under a lock, and appends the line that `decide` returns. A saga that no
-   * worker has becomes due at once.
+   * worker has becomes due at once. `first` runs in the same transaction, once the saga is locked.
    */
-  appendByOperator(id: string, decide: (record: SagaRecord) => OperatorLine | undefined): Promise<SagaRecord>;
+  appendByOperator(
+    id: string,
+    decide: (record: SagaRecord) => OperatorLine | undefined,
+    first?: (session: Session) => Promise<void>,
+  ): Promise<SagaRecord>;
   /** The signals and events that were sent to a saga, in their order. */
   arrivals(id: string): Promise<readonly Arrival[]>;
   drained(): Promise<void>;

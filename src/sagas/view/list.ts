@@ -82,9 +82,10 @@ export interface SagaList<Attribute extends string = string> {
 const LIMIT = 50;
 const LIMIT_MAX = 500;
 /** Counting stops here. */
-const COUNT_MAX = 10_000;
+export const COUNT_MAX = 10_000;
 
-const QUERY = ["saga", "status", "attributes", "error", "since", "until"];
+/** The filters, for functions that take them beside other options. */
+export const QUERY: readonly string[] = ["saga", "status", "attributes", "error", "since", "until"];
 
 export async function listItems<Attribute extends string>(
   reader: Reader,
@@ -106,7 +107,7 @@ export async function countItems(reader: Reader, query: SagaQuery): Promise<Coun
   return countListed(reader, readQuery(query, where), COUNT_MAX);
 }
 
-function readQuery(query: SagaQuery, where: string): SagaFilter {
+export function readQuery(query: SagaQuery, where: string): SagaFilter {
   const { saga, error } = query;
   const attributes = readAttributes(query.attributes, declaredBy(saga), where);
   if (error !== undefined && (typeof error !== "string" || error === "" || error.includes("\0")))
@@ -139,7 +140,7 @@ function readStatuses(given: SagaQuery["status"], where: string): readonly SagaS
   throw bad(where, `\`status\` must be one or some of ${sagaMachine.states.join(", ")}`, "status");
 }
 
-function readInstant(given: Date | undefined, field: string, where: string): number | undefined {
+export function readInstant(given: Date | undefined, field: string, where: string): number | undefined {
   if (given === undefined) return undefined;
   const ms = given instanceof Date ? given.getTime() : Number.NaN;
   if (Number.isFinite(ms)) return Math.max(0, ms);

@@ -11,6 +11,7 @@ import type { Engine } from "../engine/engine.ts";
 import type { OperatorLine, Journal, SagaRecord } from "../journal/journal.ts";
 import { checkReversible, newReversal } from "../engine/reversal.ts";
 import type { PausedSaga } from "../read/paused.ts";
+import type { Session } from "../../storage/database.ts";
 import { failedUndos } from "./outcome.ts";
 
 export type { OperatorNote };
@@ -47,15 +48,25 @@ export type SagaAction = OpenAction | "reverse";
 /** What an operator may do to a saga that has not ended. */
 export type OpenAction = "retry" | "skip" | "resolve" | "cancel";
 
+/** The bulk action of which an action on one saga is an item. */
+export interface BulkItem {
+  /** The id of the bulk action. It goes into the saga's log. */
+  readonly bulk: string;
+  /** Puts the item on record, in the transaction that writes the line. */
+  readonly record: (session: Session) => Promise<void>;
+}
+
 export class Operators {
   readonly #journal: Journal;
   readonly #engine: Engine;
   readonly #wake: () => void;
+  readonly #item: BulkItem | undefined;
 
-  constructor(journal: Journal, engine: Engine, wake: () => void) {
+  constructor(journal: Journal, engine: Engine, wake: () => void, item?: BulkItem) {
     this.#journal = journal;
     this.#engine = engine;
     this.#wake = wake;
+    this.#item = item;
   }
 
   /** Undoes a saga that has not passed its pivot. Cancelling one that is being undone already changes nothing. */
@@ -199,12 +210,17 @@ export class Operators {
     note: SagaNote,
     decide: (record: SagaRecord, details: ControlDetails) => OperatorLine | undefined,
   ): Promise<SagaRecord> {
-    const details: ControlDetails = checkNote(note, "the saga's log");
-    const record = await this.#journal.appendByOperator(id, (found) => {
+    const item = this.#item;
+    const details: ControlDetails = {
+      ...checkNote(note, "the saga's log"),
+      ...(item && { bulk: item.bulk }),
+    };
+    const decideOn = (found: SagaRecord): OperatorLine | undefined => {
       if (note.revision !== undefined && note.revision !== found.version)
         throw new SagaConcurrencyError(id, note.revision, found.version);
       return decide(found, details);
-    });
+    };
+    const record = await this.#journal.appendByOperator(id, decideOn, item?.record);
     // Whatever it is doing forward has become pointless; an undo under way is just what was asked for.
     const { cancel, status, steps, paused } = record.state;
     const isUndoing = steps.some(({ undo }) => undo === "begun");

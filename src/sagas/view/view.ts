@@ -42,6 +42,8 @@ export interface TimelineEntry {
   readonly note?: string;
   /** The operator, or the process that claimed the saga; undefined for a step. */
   readonly by?: string;
+  /** The bulk action of which the operator's action was an item. */
+  readonly bulk?: string;
   /** The step that an operator skipped, or at which the saga began to compensate or stalled. */
   readonly step?: string;
   /** The fallback that runs instead of the failed step. */
@@ -312,7 +314,7 @@ function toLine({ step, action, status, details }: Entry, atMs: number): Timelin
       ...(instead !== undefined && { fallback: instead }),
     };
   }
-  const { reason, by, label, kind, step: about } = JSON.parse(details ?? "{}") as ControlDetails;
+  const { reason, by, bulk, label, kind, step: about } = JSON.parse(details ?? "{}") as ControlDetails;
   const note = reason ?? label ?? kind;
   return {
     ...base,
@@ -320,6 +322,7 @@ function toLine({ step, action, status, details }: Entry, atMs: number): Timelin
     kind: "control",
     ...(note !== undefined && { note }),
     ...(by !== undefined && { by }),
+    ...(bulk !== undefined && { bulk }),
     ...(about !== undefined && { step: about }),
   };
 }

@@ -3,6 +3,7 @@ import type { Dialect } from "../database.ts";
 import { REFUSED_STATE } from "../postgres/trouble.ts";
 import { archive } from "./0001-initial/archive.ts";
 import { audit } from "./0001-initial/audit.ts";
+import { bulk } from "./0001-initial/bulk.ts";
 import { erasure } from "./0001-initial/erasure.ts";
 import { events } from "./0001-initial/events.ts";
 import { limits } from "./0001-initial/limits.ts";
@@ -31,6 +32,7 @@ export function initial(dialect: Dialect): string[] {
     ...workers(ddl),
     ...limits(ddl),
     ...pauses(ddl),
+    ...bulk(ddl),
   ];
 }
 

@@ -8,6 +8,7 @@ import type { Database } from "../database.ts";
 import { checkRights } from "../postgres/rights/check-rights.ts";
 import { together, type Grants, type Role } from "../postgres/rights/rights.ts";
 import {
+  BULK_RIGHTS,
   CALL_RIGHTS,
   ERASURE_RIGHTS,
   EVENT_RIGHTS,
@@ -56,6 +57,7 @@ const DUTIES: Readonly<Record<string, Role>> = {
   events: EVENT_RIGHTS,
   calls: CALL_RIGHTS,
   outbox: ERASURE_RIGHTS,
+  bulk: BULK_RIGHTS,
 };
 
 /** Throws if the login lacks rights of this duty of a worker; the error lists them. */

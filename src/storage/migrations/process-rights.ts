@@ -3,7 +3,7 @@
  * and one that removes what is over. `migrate({ grants })` grants them, `amends migrate --print-grants` prints them.
  */
 import { together, type Grants, type Rights, type Role } from "../postgres/rights/rights.ts";
-import { DELIVERY, RETENTION_ROLE, VIEW } from "./webhook-roles.ts";
+import { DEAD_LETTERS, DELIVERY, RETENTION_ROLE, VIEW } from "./webhook-roles.ts";
 
 const READ: Rights = { select: true };
 const APPEND: Rights = { select: true, insert: true };
@@ -63,6 +63,15 @@ export const ERASURE_RIGHTS: Role = {
   grants: together(CALL_RIGHTS.grants, { subjects: CHANGE, audit_events: APPEND, audit_head: CHANGE }),
 };
 
+/** For a worker that carries out bulk actions: it does what operators do to sagas, entries and deliveries. */
+export const BULK_RIGHTS: Role = {
+  name: "bulk",
+  grants: together(SAGA_RIGHTS.grants, ERASURE_RIGHTS.grants, DEAD_LETTERS.grants, {
+    bulk_actions: { select: true, update: true },
+    operator_actions: APPEND,
+  }),
+};
+
 /** What the pages and lists of every part read. The secrets of subscriptions are not among it. */
 const LISTED: readonly string[] = [
   "migrations",
@@ -84,6 +93,7 @@ const LISTED: readonly string[] = [
   "audit_events",
   "audit_head",
   "operator_actions",
+  "bulk_actions",
   "limit_starts",
   "pauses",
   "workers",
@@ -112,6 +122,7 @@ const OPERATORS: Grants = {
   outbox: { insert: true, update: true },
   operator_actions: { insert: true },
   pauses: { insert: true, delete: true },
+  bulk_actions: { insert: true, update: true },
   subjects: { update: true },
   audit_events: { insert: true },
   audit_head: { insert: true, update: true },
@@ -142,10 +153,16 @@ export const APP: Role = {
 /** For a worker of every part but retention. */
 export const WORKER: Role = {
   name: "worker",
-  grants: together(EVENT_RIGHTS.grants, SCHEDULE_RIGHTS.grants, ERASURE_RIGHTS.grants, DELIVERY.grants, {
-    workers: CHANGE,
-    operator_actions: READ,
-  }),
+  grants: together(
+    EVENT_RIGHTS.grants,
+    SCHEDULE_RIGHTS.grants,
+    ERASURE_RIGHTS.grants,
+    DELIVERY.grants,
+    BULK_RIGHTS.grants,
+    {
+      workers: CHANGE,
+    },
+  ),
 };
 
 /** For a console, and for operators: nothing is started or erased with it. */

@@ -249,6 +249,7 @@ export const RETENTION_ROLE: Role = {
     saga_archive: { select: true, insert: true, delete: true },
     saga_state: { select: true, delete: true },
     outbox: { select: true, delete: true },
+    bulk_actions: { select: true, delete: true },
     webhook_delivery_sagas: { select: true, delete: true },
     webhook_jobs: { select: true, delete: true },
     webhook_attempts: { select: true, delete: true },

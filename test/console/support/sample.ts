@@ -7,6 +7,8 @@ const BODIES: Readonly<Record<string, unknown>> = {
   "POST /api/sagas/{id}/skip": { reason: "test", step: "charge" },
   "POST /api/sagas/{id}/resolve": { reason: "test", as: "FAILED" },
   "POST /api/webhooks/subscriptions/{id}/resend": { reason: "test", since: "2026-01-01T00:00:00Z" },
+  "POST /api/bulk": { reason: "test", action: "retry", status: "STALLED" },
+  "POST /api/bulk/preview": { action: "retry", status: "STALLED" },
   "POST /api/reveal": { kind: "saga", id: "o-1", reason: "test" },
 };
 
