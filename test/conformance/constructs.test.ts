@@ -221,6 +221,13 @@ const TRIES: Readonly<Record<string, readonly Try[]>> = {
     calls((amends) => amends.count()),
     calls((amends) => amends.attention.list()),
   ],
+  "`amends.pause` and `amends.resume`": [
+    calls((amends) => amends.pause({ saga: plain }, note)),
+    calls((amends) => amends.resume({ saga: plain }, note)),
+  ],
+  "`amends.bulk`": [
+    calls((amends) => amends.bulk.start({ action: "retry", status: "STALLED", reason: "test" })),
+  ],
   "another part, such as webhooks": [
     (storage) => attempt(() => new Amends({ storage, sagas: [plain], webhooks: {} } as never)),
     (storage) => attempt(() => new Amends({ storage, sagas: [plain] }).webhooks),
