@@ -7,6 +7,12 @@ import type { OutboxStatus } from "../../core/outbox/machine.ts";
 import { bigint, instant, int, optional, text, uuid } from "../../storage/column.ts";
 import { projection, table, type Projection, type Table } from "../../storage/table.ts";
 
+/**
+ * How the rows for handlers that only other processes know follow from a row. `apart`: the row has the correlation of a
+ * saga's process, and theirs is that of the event. `alone`: none follow from it.
+ */
+export const FANS = ["event", "apart", "alone"] as const;
+
 /** A row to be written. */
 export interface NewDelivery {
   readonly id: string;
@@ -26,6 +32,11 @@ export interface NewDelivery {
   readonly opens: boolean;
   /** The traceparent that it belongs to. */
   readonly trace: string | undefined;
+  /** The saga that the handler does a step of, as this process knows it. */
+  readonly saga: string | undefined;
+  readonly fan: (typeof FANS)[number];
+  /** If the row is `apart`: the correlation of the event. */
+  readonly eventCorrelation: string | undefined;
 }
 
 /** The id and the token of a claim: together they are unique. */
