@@ -313,6 +313,7 @@ export type AttentionKind =
   | "disabled-subscription"
   | "overdue-erasure"
   | "unserved-kind"
+  | "unserved-handler"
   | "overdue-schedule"
   | "refused-write";
 export type AttentionAction =
@@ -323,7 +324,8 @@ export type AttentionAction =
   | "enable"
   | "unsubscribe"
   | "pause"
-  | "remove";
+  | "remove"
+  | "retire";
 export interface AttentionLine {
   readonly kind: AttentionKind;
   /** Of the saga, run, entry, delivery, subscription or subject: the actions take it. */

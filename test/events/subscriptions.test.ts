@@ -198,7 +198,10 @@ onEachDatabase((database) => {
     await newer.events.publish(Paid2({ order: "o-1", by: "cash" }));
     await newer.events.publish(Paid({ order: "o-2" }));
     await waitFor(() => seen.length === 1);
-    const reads = consumer("ship", { on: Paid2, handle: ({ order, by }) => void seen.push(`${order} ${by}`) });
+    const reads = consumer("ship", {
+      on: Paid2,
+      handle: ({ order, by }) => void seen.push(`${order} ${by}`),
+    });
     await database.worker(await database.amends({ events: [reads] }));
     await waitFor(() => seen.length === 2);
     expect(seen).toEqual(["o-2", "o-1 cash"]);

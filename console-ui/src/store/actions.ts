@@ -7,7 +7,7 @@ import type { SubscriptionBrief } from "../../../src/console/contract-parts.ts";
 import type { IconName } from "../parts/icon.tsx";
 import type { Topic } from "./live.ts";
 
-export type TargetKind = "saga" | "schedule" | "entry" | "flow" | "subscription" | "delivery";
+export type TargetKind = "saga" | "schedule" | "entry" | "flow" | "subscription" | "delivery" | "handler";
 
 export interface Target {
   readonly kind: TargetKind;
@@ -258,6 +258,16 @@ const specs: Readonly<Record<`${TargetKind}.${string}`, Spec>> = {
     asks: "since",
     reasons: ["The partner has lost data"],
   },
+  "handler.retire": {
+    label: "Retire",
+    icon: "cross",
+    title: "Retire this handler",
+    explain:
+      "It gets no further events, and the events that wait for it are not handled. A process that has the handler registers it anew. This cannot be undone.",
+    started: "retired",
+    danger: true,
+    reasons: ["Removed from the code", "Renamed", "The service is gone"],
+  },
   "delivery.resend": resend,
   "delivery.dismiss": {
     label: "Dismiss",
@@ -282,6 +292,7 @@ const paths: Readonly<Record<TargetKind, string>> = {
   flow: "flows",
   subscription: "webhooks/subscriptions",
   delivery: "webhooks/deliveries",
+  handler: "handlers",
 };
 
 /** Of the API. The pages have the same paths behind `#/`. */
@@ -299,6 +310,7 @@ export function labelOf({ kind, id, name, subscription }: Target): string {
 export const touches: Readonly<Record<TargetKind, readonly Topic[]>> = {
   saga: ["sagas", "watched", "attention", "audit", "overview"],
   schedule: ["schedules", "attention", "audit", "overview"],
+  handler: ["attention", "audit", "overview"],
   entry: ["outbox", "erasures", "flows", "attention", "audit", "overview"],
   flow: ["flows", "attention", "audit", "overview"],
   subscription: ["webhooks", "attention", "audit", "overview"],

@@ -5,6 +5,7 @@ import type {
   DeliveryLine,
   ErasureLine,
   FlowLine,
+  HandlerLine,
   OutboxLine,
   ScheduleLine,
   Subscription,
@@ -236,6 +237,31 @@ function erasureState({ completedAt, overdue }: ErasureLine): string {
   return overdue ? "overdue" : "open";
 }
 
+const handlers: Listing<HandlerLine> = {
+  path: "/api/handlers",
+  states: ["served", "unserved", "retired"],
+  query: () => ({}),
+  fits: ({ status, id, event }, { statuses, name }) =>
+    (statuses.length === 0 || statuses.includes(status)) &&
+    (name === undefined || id === name || event === name),
+  columns: [
+    { title: "STATUS" },
+    { title: "HANDLER", least: 8 },
+    { title: "EVENT", least: 8 },
+    { title: "SAGA", least: 8 },
+    { title: "WAITING", right: true },
+    { title: "HEARD" },
+  ],
+  row: ({ status, id, event, version, saga, step, backlog, seenAt }, nowMs) => [
+    state(status),
+    ink`${id}`,
+    ink`${event}@${version}`,
+    ink`${saga === null ? "" : `${saga}.${step ?? ""}`}`,
+    ink`${backlog}`,
+    ink`${ago(seenAt, nowMs)}`,
+  ],
+};
+
 const attention: Listing<AttentionLine> = {
   path: "/api/attention",
   states: [],
@@ -258,6 +284,7 @@ const LISTINGS: Readonly<Record<string, Listing<never>>> = {
   deliveries,
   subscriptions,
   flows,
+  handlers,
   erasures,
   attention,
 };
@@ -292,6 +319,7 @@ export const list: Command = command({
     ["amends list schedules --status paused", "schedules that do not tick"],
     ["amends list outbox --status abandoned", "abandoned entries"],
     ["amends list subscriptions --status disabled", "endpoints to which nothing is sent"],
+    ["amends list handlers --status unserved", "handlers of events that no running worker has"],
     ["amends list erasures --status overdue", "requests of data subjects that are late"],
     ["amends list --since 2026-11-17T03:00:00Z --limit 1000", "sagas that ran after a backup"],
     ["amends list attention --json", "items that need attention, for a program"],

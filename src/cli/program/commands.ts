@@ -21,6 +21,7 @@ import {
   resend,
   resolve,
   resume,
+  retire,
   retry,
   run,
   skip,
@@ -56,4 +57,5 @@ export const COMMANDS: readonly Command[] = [
   resume,
   run,
   remove,
+  retire,
 ];

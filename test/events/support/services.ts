@@ -24,4 +24,3 @@ export function billing(name: string, seen: string[]) {
     },
   });
 }
-
