@@ -160,10 +160,7 @@ onEachDatabase((database) => {
     await sagas.events.publish(Paid({ order: "o-1" }));
     await runIn(sagas, order, "o-1", "completed");
     await waitFor(() => seen.length === 2);
-    expect(seen.toSorted()).toEqual([
-      ["Ended", "o-1", "o-1"],
-      ["Paid", "o-1", true],
-    ]);
+    expect(seen.map(String).toSorted()).toEqual(["Ended,o-1,o-1", "Paid,o-1,true"]);
   });
 
   it("[F-19] a consumer that waits for an event, and one that makes webhooks, are registered, too", async () => {

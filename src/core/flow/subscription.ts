@@ -11,11 +11,11 @@ export type SubscriptionKind = (typeof SUBSCRIPTION_KINDS)[number];
 const SAGA_PREFIX = "$saga.";
 
 /** The name under which the events for a saga's steps are stored until a process that has the saga takes them. */
-export function sagaTaker(saga: string): string {
+export function sagaRecipient(saga: string): string {
   return `${SAGA_PREFIX}${saga}`;
 }
 
 /** The saga that a delivery is for, if it is for a saga and not for a handler. */
-export function sagaOfTaker(taker: string): string | undefined {
-  return taker.startsWith(SAGA_PREFIX) ? taker.slice(SAGA_PREFIX.length) : undefined;
+export function sagaOfRecipient(recipient: string): string | undefined {
+  return recipient.startsWith(SAGA_PREFIX) ? recipient.slice(SAGA_PREFIX.length) : undefined;
 }

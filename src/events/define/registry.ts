@@ -5,7 +5,7 @@
 import { AmendsError } from "../../core/errors.ts";
 import { deliveryId, handlerHash } from "../../core/flow/sealed.ts";
 import type { FlowPlan } from "../../core/flow/state.ts";
-import { sagaTaker } from "../../core/flow/subscription.ts";
+import { sagaRecipient } from "../../core/flow/subscription.ts";
 import type { AnySaga } from "../../sagas/define/definition.ts";
 import { mismatchOf, type TransactionOffer } from "../../sagas/define/transaction-kind.ts";
 import type { Registration } from "../subscriptions/queries.ts";
@@ -130,7 +130,7 @@ export class SagaRegistry {
   get deliverable(): readonly string[] {
     const handlers = [...this.#handlers.values()].flatMap(({ name, on }) => laneNames(name, on.version));
     const sagas = [...this.#sagas.values()].flatMap(({ name, steps }) =>
-      laneNames(sagaTaker(name), Math.max(...steps.map(({ handler }) => handler.on.version))),
+      laneNames(sagaRecipient(name), Math.max(...steps.map(({ handler }) => handler.on.version))),
     );
     return [...handlers, ...sagas];
   }
@@ -146,9 +146,17 @@ export class SagaRegistry {
       const undone = place ? undefined : this.#undoneBy(on);
       const { saga, step } = place ?? undone ?? {};
       const kind = place ? "step" : undone ? "undo" : isHandler(one) ? "handler" : "consumer";
-      const taker = place ? sagaTaker(place.saga.name) : handler;
+      const recipient = place ? sagaRecipient(place.saga.name) : handler;
       const of = { saga: saga?.name, step: step?.name };
-      return { event: on.type, handler, kind, version: on.version, ...of, taker, hash: handlerHash(taker) };
+      return {
+        event: on.type,
+        handler,
+        kind,
+        version: on.version,
+        ...of,
+        recipient,
+        hash: handlerHash(recipient),
+      };
     });
     return all.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
   }
@@ -250,7 +258,7 @@ export class SagaRegistry {
   #refuseSameIds(): void {
     const event = "00000000-0000-0000-0000-000000000000";
     const seen = new Map([[event, "no handler at all"]]);
-    for (const name of [...this.#handlers.keys(), ...[...this.#sagas.keys()].map(sagaTaker)]) {
+    for (const name of [...this.#handlers.keys(), ...[...this.#sagas.keys()].map(sagaRecipient)]) {
       const id = deliveryId(event, name);
       const other = seen.get(id);
       if (other !== undefined)

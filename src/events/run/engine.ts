@@ -5,7 +5,7 @@
  */
 import type { DatabaseWatch } from "../../storage/retry.ts";
 import { labelIn } from "../../core/errors.ts";
-import { sagaOfTaker } from "../../core/flow/subscription.ts";
+import { sagaOfRecipient } from "../../core/flow/subscription.ts";
 import { settled } from "../../core/outbox/machine.ts";
 import { lookFor } from "../../runtime/duty.ts";
 import { LeasePool } from "../../runtime/lease-pool.ts";
@@ -180,7 +180,7 @@ export class EventEngine {
   }
 
   #run(delivery: Delivery, lease: Lease): Promise<void> {
-    const saga = sagaOfTaker(delivery.handler ?? "");
+    const saga = sagaOfRecipient(delivery.handler ?? "");
     if (saga !== undefined) return routeToSaga(this, saga, delivery, lease);
     const handler = this.registry.handler(delivery.handler ?? "");
     if (!handler) return routeEvent(this, delivery, lease);

@@ -41,10 +41,10 @@ export async function routeToSaga(
   lease: Lease,
 ): Promise<void> {
   const { registry } = engine;
-  const takers = registry
+  const steps = registry
     .subscribers(delivery.name)
     .filter((one) => registry.mapping.get(one.name)?.saga.name === name);
-  const [first] = takers;
+  const [first] = steps;
   const { correlation, causation, trace, handler = "" } = delivery;
   const queue = correlation === undefined ? undefined : { handler, correlation };
   if (!first || first.on.version < delivery.version) {
@@ -55,7 +55,7 @@ export async function routeToSaga(
   if (!event) return settle(engine, unreadable(delivery), delivery, lease);
   let outcome: Outcome;
   try {
-    const out = fanOutTo(registry, event, takers, { correlation, causation, trace });
+    const out = fanOutTo(registry, event, steps, { correlation, causation, trace });
     outcome = { delivery, to: settled("succeed"), queue, out };
   } catch (error) {
     const label = errorLabel(error, engine.callTools.errorCodes);

@@ -21,7 +21,7 @@ export interface StoredSubscription {
   readonly version: number;
   readonly saga: string | undefined;
   readonly step: string | undefined;
-  readonly taker: string;
+  readonly recipient: string;
   readonly registeredAt: number;
   readonly seenAt: number;
   readonly retiredAt: number | undefined;
@@ -37,7 +37,7 @@ export const SUBSCRIPTION: Projection<StoredSubscription> = projection({
   version: int("version"),
   saga: optional(text("saga")),
   step: optional(text("step")),
-  taker: text("taker"),
+  recipient: text("recipient"),
   registeredAt: instant("registered_ms"),
   seenAt: instant("seen_ms"),
   retiredAt: optional(instant("retired_ms")),
@@ -47,7 +47,7 @@ export const SUBSCRIPTION: Projection<StoredSubscription> = projection({
 
 function columns(dialect: Dialect, backlogMax: number): Sql {
   const at = (name: string): Sql => dialect.epochMs(raw(`h.${name}`));
-  return sql`h.handler, h.event, h.kind, h.version, h.saga, h.step, h.taker, ${at("registered_at")} as registered_ms,
+  return sql`h.handler, h.event, h.kind, h.version, h.saga, h.step, h.recipient, ${at("registered_at")} as registered_ms,
     ${at("seen_at")} as seen_ms, ${at("retired_at")} as retired_ms, ${dialect.epochMs(dialect.now())} as now_at,
     ${backlogOf(dialect, backlogMax)} as backlog`;
 }

@@ -96,9 +96,9 @@ export async function retireHandler(reader: Reader, handler: string, note: strin
       { handler },
     );
   }
-  for (const { kind, saga, taker } of found) {
+  for (const { kind, saga, recipient } of found) {
     if (kind !== "step" && kind !== "undo") continue;
-    if ((await reader.query(findAwaited(dialect, handler, taker))).length === 0) continue;
+    if ((await reader.query(findAwaited(dialect, handler, recipient))).length === 0) continue;
     throw new AmendsError(
       "NOT_ALLOWED_NOW",
       `A run of saga ${saga ?? ""} waits for handler ${handler}. Run a worker that has the saga until its runs have ended.`,
@@ -113,9 +113,9 @@ export async function retireHandler(reader: Reader, handler: string, note: strin
     );
   }
   let superseded = 0;
-  for (const { event, taker } of found) {
+  for (const { event, recipient } of found) {
     for (let last = BATCH; last === BATCH;) {
-      last = (await reader.query(supersedeOpen(dialect, taker, event, BATCH))).length;
+      last = (await reader.query(supersedeOpen(dialect, recipient, event, BATCH))).length;
       superseded += last;
     }
   }

@@ -17,7 +17,7 @@ export interface Registration {
   readonly saga: string | undefined;
   readonly step: string | undefined;
   /** The name under which its deliveries are stored. */
-  readonly taker: string;
+  readonly recipient: string;
   readonly hash: number;
 }
 
@@ -28,7 +28,7 @@ const REGISTRATION = fields<Registration>({
   version: int(({ version }) => version),
   saga: text(({ saga }) => saga),
   step: text(({ step }) => step),
-  taker: text(({ taker }) => taker),
+  recipient: text(({ recipient }) => recipient),
   hash: bigint(({ hash }) => hash),
 });
 
@@ -46,7 +46,7 @@ export function register(dialect: Dialect, registrations: readonly Registration[
     select ${REGISTRATION.list()}, ${now}, ${now} from ${dialect.rows(REGISTRATION, registrations)} where true
     on conflict (event, handler) do update set ${from("kind")},
       version = case when ${isAnew} or excluded.version > h.version then excluded.version else h.version end,
-      ${from("saga")}, ${from("step")}, ${from("taker")}, ${from("hash")}, ${from("seen_at")},
+      ${from("saga")}, ${from("step")}, ${from("recipient")}, ${from("hash")}, ${from("seen_at")},
       registered_at = case when ${isAnew} then excluded.registered_at else h.registered_at end, retired_at = null
     where ${isAnew} or h.saga is null or excluded.saga is not null`;
 }
@@ -66,15 +66,15 @@ export function keepAlive(dialect: Dialect, registrations: readonly Registration
     on conflict (event, handler) do update set seen_at = excluded.seen_at where h.retired_at is null`;
 }
 
-/** The names of two takers whose deliveries of one event would have the same id. */
-export const CLASH: Projection<{ readonly taker: string; readonly other: string }> = projection({
-  taker: text("taker"),
+/** The names of two steps whose deliveries of one event would have the same id. */
+export const CLASH: Projection<{ readonly recipient: string; readonly other: string }> = projection({
+  recipient: text("recipient"),
   other: text("other"),
 });
 
 export function findClash(dialect: Dialect, registrations: readonly Registration[]): Sql {
-  return sql`select r.taker, h.taker as other from ${dialect.rows(REGISTRATION, registrations)}
-    join ${dialect.table(TABLE)} as h on h.event = r.event and h.hash = r.hash and h.taker <> r.taker and h.retired_at is null limit 1`;
+  return sql`select r.recipient, h.recipient as other from ${dialect.rows(REGISTRATION, registrations)}
+    join ${dialect.table(TABLE)} as h on h.event = r.event and h.hash = r.hash and h.recipient <> r.recipient and h.retired_at is null limit 1`;
 }
 
 /** A handler of the process that writes events. */
@@ -106,7 +106,7 @@ export function heardOf(dialect: Dialect, inserts: readonly DeliveryInsert[]): H
       ? raw("false")
       : sql`exists (select 1 from ${dialect.rows(KNOWN, known)} where r.event = h.event and r.handler = h.handler
       and (h.kind <> 'step' or r.saga = h.saga))`;
-  return sql`select h.event, h.handler, h.taker, h.hash, case when h.kind = 'step' then 1 else 0 end as is_step
+  return sql`select h.event, h.handler, h.recipient, h.hash, case when h.kind = 'step' then 1 else 0 end as is_step
     from ${dialect.table(TABLE)} as h
     where ${dialect.among(raw("h.event"), [...found.keys()])} and h.retired_at is null and not ${isKnown}`;
 }

@@ -11,7 +11,7 @@ import { CLASH, findClash, keepAlive, register } from "./queries.ts";
 export interface SubscriptionTools {
   readonly dialect: Dialect;
   readonly registry: SagaRegistry;
-  query(statement: Sql): Promise<readonly Row[]>;
+  readonly query: (statement: Sql) => Promise<readonly Row[]>;
 }
 
 /** Registers every handler of this process, in a commit of its own. */
@@ -20,10 +20,10 @@ export async function subscribe({ dialect, registry, query }: SubscriptionTools)
   if (registrations.length === 0) return;
   const [row] = await query(findClash(dialect, registrations));
   if (row) {
-    const { taker, other } = CLASH.read(row);
+    const { recipient, other } = CLASH.read(row);
     throw new AmendsError(
       "BAD_DEFINITION",
-      `Handler ${taker} has the same 32-bit hash as ${other}, which another process has registered. Rename one of them.`,
+      `Handler ${recipient} has the same 32-bit hash as ${other}, which another process has registered. Rename one of them.`,
     );
   }
   await query(register(dialect, registrations));

@@ -26,25 +26,25 @@ export function backlogOf(dialect: Dialect, max: number): Sql {
   const [event, limit] = [raw("h.event"), raw(String(max))];
   const under = (name: string): Sql =>
     sql`select * from (select 1 from ${openUnder(dialect, raw(name), event)} limit ${limit}) as a`;
-  return sql`(select count(*) from (${under("h.taker")} union all
-      ${under("case when h.taker <> h.handler then h.handler else '' end")} union all
+  return sql`(select count(*) from (${under("h.recipient")} union all
+      ${under("case when h.recipient <> h.handler then h.handler else '' end")} union all
       select * from (select 1 from ${openUnrouted(dialect, event)} and h.retired_at is null limit ${limit}) as c) as listed)`;
 }
 
 /** Whether anything waits for the handler `h`. */
 export function hasBacklog(dialect: Dialect): Sql {
   const event = raw("h.event");
-  return sql`(exists (select 1 from ${openUnder(dialect, raw("h.taker"), event)})
+  return sql`(exists (select 1 from ${openUnder(dialect, raw("h.recipient"), event)})
     or exists (select 1 from ${openUnder(dialect, raw("h.handler"), event)})
     or (h.retired_at is null and exists (select 1 from ${openUnrouted(dialect, event)})))`;
 }
 
 /** Returns a row if a run of a saga waits for this handler. */
-export function findAwaited(dialect: Dialect, handler: string, taker: string): Sql {
+export function findAwaited(dialect: Dialect, handler: string, recipient: string): Sql {
   const under = (name: string): Sql =>
     sql`select o.entry_id from ${dialect.table("outbox")} as o
       where ${IS_OPEN} and ${inLanes(sql`${name}`)} and o.handler = ${handler} and o.saga_id is not null limit 1`;
-  return sql`select * from (${under(handler)}) as a union all select * from (${under(taker)}) as b`;
+  return sql`select * from (${under(handler)}) as a union all select * from (${under(recipient)}) as b`;
 }
 
 const RETIRED_LABEL = "HandlerRetired";

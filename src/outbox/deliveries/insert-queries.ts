@@ -36,16 +36,16 @@ const EVENT: Fields<DeliveryInsert> = fields<DeliveryInsert>({
 });
 
 /** What the rows for handlers that only other processes know need beside them. */
-const FOR_OTHERS: Readonly<Record<string, Field<DeliveryInsert>>> = {
+const FOREIGN: Readonly<Record<string, Field<DeliveryInsert>>> = {
   fan: int(({ row }) => FANS.indexOf(row.fan), { default: 0 }),
   event_correlation: text(({ row }) => row.eventCorrelation, { default: null }),
 };
 
-const WAITING_INSERT = fields<DeliveryInsert>({ ...EVENT.shape, ...FOR_OTHERS });
+const WAITING_INSERT = fields<DeliveryInsert>({ ...EVENT.shape, ...FOREIGN });
 
 const INSERT = causedFields<DeliveryInsert>({
   ...EVENT.shape,
-  ...FOR_OTHERS,
+  ...FOREIGN,
   /** 0 for a row that is not claimed at once. */
   first_token: bigint(({ row, isClaimed }) => (isClaimed ? row.firstToken : 0)),
   opens: flag(({ row }) => row.opens, { default: 0 }),
@@ -75,7 +75,7 @@ export const DELIVERY_KEY: UniqueKey = { table: "outbox", constraint: "outbox_pk
 
 /**
  * The handlers that are registered for the events of a statement and that its process does not know in the same way: a select
- * of `event`, `handler`, `taker`, `hash` and `is_step`. It is part of the statement, so that it is as new as the events.
+ * of `event`, `handler`, `recipient`, `hash` and `is_step`. It is part of the statement, so that it is as new as the events.
  */
 export type Heard = Sql;
 
@@ -90,7 +90,7 @@ export function insertWaiting(
     n as materialized (select * from ${dialect.rows(WAITING_INSERT, inserts)})
     insert into ${dialect.table("outbox")} (${EVENT.names}, kind, lane, status, enqueued_at)
     select ${EVENT.list("n")}, ${kindOf("n")}, ${laneOf("n")}, ${statusOfOwn(literals([WAITING]))}, ${dialect.now()} from n where ${IS_OWN}
-    union all select ${forOthers(dialect, ["status", literals([WAITING])], ["enqueued_at", dialect.now()])}${ON_CONFLICT[mode]}`;
+    union all select ${foreignRows(dialect, ["status", literals([WAITING])], ["enqueued_at", dialect.now()])}${ON_CONFLICT[mode]}`;
 }
 
 export interface InsertOptions {
@@ -122,7 +122,7 @@ export function insertDeliveries(
     when r.first_token > 0 and ${isFirst} then ${literals([CLAIMED])} else ${literals([WAITING])} end`;
   const isOurs = sql`n.status = ${literals([CLAIMED])}`;
   const noInstant = raw(dialect.pick({ postgres: "null::timestamptz", sqlite: "null" }));
-  const others = forOthers(
+  const others = foreignRows(
     dialect,
     ["status", literals([WAITING])],
     ["attempts", raw("0")],
@@ -155,10 +155,10 @@ function statusOfOwn(status: Sql): Sql {
 }
 
 /** One row for each event and each handler that is known to others: the columns of `EVENT`, kind, lane, and these. */
-function forOthers(dialect: Dialect, ...further: readonly (readonly [name: string, value: Sql])[]): Sql {
+function foreignRows(dialect: Dialect, ...further: readonly (readonly [name: string, value: Sql])[]): Sql {
   const values: Readonly<Record<string, Sql>> = {
     entry_id: deliveryIdOf(dialect, "n.event_id", "h.hash"),
-    handler: raw("h.taker"),
+    handler: raw("h.recipient"),
     correlation: raw(`case when n.fan = ${APART} then n.event_correlation else n.correlation end`),
     saga_id: raw(`case when n.fan <> ${APART} then n.saga_id end`),
   };
@@ -166,9 +166,9 @@ function forOthers(dialect: Dialect, ...further: readonly (readonly [name: strin
   const more = further.map(([name, value]) => sql`${value} as ${raw(name)}`);
   const names = [...EVENT.all.map(({ name }) => name), "kind", "lane", ...further.map(([name]) => name)];
   return sql`${raw(names.map((name) => `o.${name}`).join(", "))} from (
-      select ${join(columns)}, 'delivery' as kind, h.taker || '@' || n.event_version as lane, ${join(more)},
-        row_number() over (partition by n.event_id, h.taker order by n.fan, n.entry_id) as place
-      from n join (select distinct event, taker, hash from heard) as h on h.event = n.name where n.fan < ${raw(String(ALONE))}) as o
+      select ${join(columns)}, 'delivery' as kind, h.recipient || '@' || n.event_version as lane, ${join(more)},
+        row_number() over (partition by n.event_id, h.recipient order by n.fan, n.entry_id) as place
+      from n join (select distinct event, recipient, hash from heard) as h on h.event = n.name where n.fan < ${raw(String(ALONE))}) as o
     where o.place = 1`;
 }
 

@@ -2,7 +2,7 @@
  * The sagas over events. `saga_state` has one row per run of a process, and at most one of them is open; its
  * `trail` names the rows of the outbox that were written for it, so that the outbox needs no index by run. `notes`
  * holds operator actions with their reasons. `event_handlers` has one row for each handler that a worker has registered for an
- * event: whoever publishes the event writes a delivery for each of them, under the name `taker`.
+ * event: whoever publishes the event writes a delivery for each of them, under the name `recipient`.
  */
 import { flowMachine, OPEN_FLOWS } from "../../../core/flow/machine.ts";
 import { SUBSCRIPTION_KINDS } from "../../../core/flow/subscription.ts";
@@ -57,7 +57,7 @@ export function events(ddl: Ddl): string[] {
   ];
 }
 
-/** A handler of a step is reached through its saga: its `taker` is the saga's, and a process that has the saga opens the run. */
+/** A handler of a step is reached through its saga: its `recipient` is the saga's, and a process that has the saga opens the run. */
 function handlers({ instant, bigint, id, table, end }: Ddl): string[] {
   return [
     `create table ${table("event_handlers")} (
@@ -67,7 +67,7 @@ function handlers({ instant, bigint, id, table, end }: Ddl): string[] {
       version integer not null,
       saga ${id},
       step text,
-      taker ${id} not null,
+      recipient ${id} not null,
       hash ${bigint} not null,
       registered_at ${instant} not null,
       seen_at ${instant} not null,
