@@ -1,13 +1,14 @@
 /** Durable subscriptions: a registered handler gets every event of its type, whoever publishes it. */
-import { saga } from "amends";
-import { consumer, event, eventSaga, step } from "amends/events";
+import { err, ok, saga } from "amends";
+import { consumer, event, eventSaga, handler, step } from "amends/events";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { sql } from "../../src/storage/sql.ts";
+import { effect, effects, makeEffects, transactionOn } from "../sagas/support/effects-table.ts";
 import { onDatabase, onEachDatabase } from "../support/databases.ts";
 import { caller } from "../support/caller.ts";
 import { runIn, sent, waitFor } from "./support/flow.ts";
-import { Billed, billing, listening, Paid } from "./support/services.ts";
+import { Billed, billing, listening, NotBilled, Paid } from "./support/services.ts";
 
 const Ended = event("Ended", z.object({ order: z.string() }));
 
@@ -131,6 +132,96 @@ onEachDatabase((database) => {
     await waitFor(() => shipped.length === 4);
     expect(charged.toSorted()).toEqual(orders(1, 4));
     expect(shipped.toSorted()).toEqual(orders(1, 4));
+  });
+
+  it("[F-19][F-05] a process that has a step's handler and not its saga records the result, and one with the saga applies it", async () => {
+    const db = await database.open();
+    await makeEffects(db);
+    const calls: string[] = [];
+    const charge = (name: string, kind?: ReturnType<typeof transactionOn>) =>
+      handler(name, {
+        on: Paid,
+        ok: Billed,
+        err: NotBilled,
+        retry: { attempts: 1 },
+        ...(kind && { transaction: kind }),
+        handle: async ({ order }, context) => {
+          calls.push(`${name} ${order}`);
+          const { tx, outbox } = context as { tx: unknown; outbox: typeof context.outbox };
+          outbox.append(Ended({ order: `beside ${order}` }));
+          if (kind) await effect(tx, order);
+          if (order === "throws") throw new Error("never");
+          return order === "fails" ? err(NotBilled({ order })) : ok(Billed({ order }));
+        },
+      });
+    for (const kind of [undefined, transactionOn(database.name)]) {
+      const name = kind ? "charge-in-transaction" : "charge";
+      const order = eventSaga(name, {
+        trigger: Paid,
+        correlate: "order",
+        steps: [step("charge", charge(name, kind))],
+        onCompleted: (id) => Ended({ order: id }),
+        onFailed: (id) => Ended({ order: id }),
+      });
+      const sagas = await database.amends({ events: [order] });
+      const plain = await database.amends({ database: db, events: [charge(name, kind)] });
+      const registering = await database.worker(sagas);
+      await registering.stop();
+      await sagas.events.publish(["works", "fails", "throws"].map((id) => Paid({ order: id })));
+      const working = await database.worker(plain);
+      const recorded = sql`select count(*) as n from ${db.dialect.table("outbox")} where answer is not null and handler = ${name}`;
+      await waitFor(async () => Number((await db.query(recorded))[0]?.["n"]) === 3);
+      // Nothing has come of it yet: the runs wait, and no answer was published.
+      for (const id of ["works", "fails", "throws"]) await runIn(sagas, order, id, "running");
+      expect((await sent(db)).filter((one) => /^(?:Not)?Billed/.test(one))).toEqual([]);
+      await working.stop();
+      const applying = await database.worker(sagas);
+      await runIn(sagas, order, "works", "completed");
+      for (const id of ["fails", "throws"]) await runIn(sagas, order, id, "failed");
+      await applying.stop();
+      expect(calls.splice(0).toSorted()).toEqual(["fails", "throws", "works"].map((id) => `${name} ${id}`));
+      if (kind) expect(await effects(db)).toEqual(["works"]);
+      await db.query(sql`delete from ${db.dialect.table("event_handlers")}`);
+      await db.query(sql`delete from ${db.dialect.table("outbox")}`);
+    }
+  });
+
+  it("[F-19][F-06] a process that has the handler of a command and not its saga records the result, and the undo goes on", async () => {
+    const undone: string[] = [];
+    const Undo = event("Undo", z.object({ order: z.string() }));
+    const Undone = event("Undone", z.object({ order: z.string() }));
+    const Shipped = event("Shipped", z.object({ order: z.string() }));
+    const undo = handler("undo", {
+      on: Undo,
+      ok: Undone,
+      err: NotBilled,
+      handle: ({ order }) => {
+        undone.push(order);
+        return ok(Undone({ order }));
+      },
+    });
+    const fail = handler("fail", {
+      on: Billed,
+      ok: Shipped,
+      err: NotBilled,
+      handle: ({ order }) => err(NotBilled({ order })),
+    });
+    const order = eventSaga("order", {
+      trigger: Paid,
+      correlate: "order",
+      steps: [step("charge", billing("charge", []), { compensation: Undo }), step("ship", fail)],
+      onCompleted: (id) => Ended({ order: id }),
+      onFailed: (id) => Ended({ order: id }),
+    });
+    const sagas = await database.amends({ events: [order, undo] });
+    const plain = await database.amends({ events: [undo] });
+    // It has one slot, so that the command is mostly left to the other one.
+    await database.worker(sagas, { concurrency: 1 });
+    await database.worker(plain);
+    const ids = orders(1, 20);
+    await sagas.events.publish(ids.map((id) => Paid({ order: id })));
+    for (const id of ids) await runIn(sagas, order, id, "failed");
+    expect(undone.toSorted()).toEqual(ids.toSorted());
   });
 
   it("[F-19] what a run sends reaches other services, with the process of its saga as its correlation", async () => {

@@ -29,7 +29,7 @@ import { continuation, type Continuation } from "./continuation.ts";
 import { FlowDecider } from "./decider.ts";
 import { HandlerTurn } from "./handler-turn.ts";
 import { NOTHING_OUT, type Delivery, type Fanout, type Outcome, type RunRecord } from "./outcome.ts";
-import { notifySagas, routeEvent, routeToSaga } from "./route.ts";
+import { applyAnswer, notifySagas, routeEvent, routeToSaga } from "./route.ts";
 
 export interface EventEngineOptions {
   readonly db: Database;
@@ -183,6 +183,7 @@ export class EventEngine {
     const saga = sagaOfRecipient(delivery.handler ?? "");
     if (saga !== undefined) return routeToSaga(this, saga, delivery, lease);
     const handler = this.registry.handler(delivery.handler ?? "");
+    if (delivery.answer !== undefined) return applyAnswer(this, handler, delivery, lease);
     if (!handler) return routeEvent(this, delivery, lease);
     const fields = this.registry.waitedFields(handler.name);
     if (fields) return notifySagas(this, handler, fields, delivery, lease);

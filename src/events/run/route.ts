@@ -7,6 +7,7 @@ import { matchValue } from "../../sagas/define/interests.ts";
 import type { Subscriber } from "../define/subscriber.ts";
 import { readEvent } from "./call.ts";
 import type { EventEngine } from "./engine.ts";
+import { HandlerTurn } from "./handler-turn.ts";
 import { fanOut, fanOutTo } from "./fanout.ts";
 import { NOTHING_OUT, type Delivery, type Outcome } from "./outcome.ts";
 
@@ -62,6 +63,18 @@ export async function routeToSaga(
     outcome = { delivery, to: settled("abandon"), error: label, out: NOTHING_OUT };
   }
   return settle(engine, outcome, delivery, lease);
+}
+
+/** Applies the result that a process without the saga has recorded. */
+export async function applyAnswer(
+  engine: EventEngine,
+  handler: Subscriber | undefined,
+  delivery: Delivery,
+  lease: Lease,
+): Promise<void> {
+  if (handler) return new HandlerTurn(engine, handler, delivery, lease).apply();
+  const later = { delivery, to: settled("park"), waitMs: NEWER_MS, uncounted: true, out: NOTHING_OUT };
+  return settle(engine, later, delivery, lease);
 }
 
 /** Notifies the sagas of steps that wait for this event. Idempotent: each saga gets it once. */

@@ -77,6 +77,15 @@ export function findClash(dialect: Dialect, registrations: readonly Registration
     join ${dialect.table(TABLE)} as h on h.event = r.event and h.hash = r.hash and h.recipient <> r.recipient and h.retired_at is null limit 1`;
 }
 
+/**
+ * What is known of the handler of a claimed delivery, whose columns have no alias: `step:` or `undo:` and its saga; null for
+ * any other handler.
+ */
+export function placeOf(dialect: Dialect): Sql {
+  return sql`(select h.place from (select event as on_event, handler as of_handler, kind || ':' || saga as place
+    from ${dialect.table(TABLE)} where kind in ('step', 'undo') and retired_at is null) as h where h.on_event = name and h.of_handler = handler)`;
+}
+
 /** A handler of the process that writes events. */
 interface Known {
   readonly event: string;

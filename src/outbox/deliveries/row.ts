@@ -55,6 +55,10 @@ export interface DeliveryOutcome {
   readonly error?: string | undefined;
   /** The claim does not count as an attempt. */
   readonly uncounted?: boolean | undefined;
+  /** The delivery goes to the workers of this lane from now on. */
+  readonly lane?: string | undefined;
+  /** The recorded result of its handler, as JSON. */
+  readonly answer?: string | undefined;
   /** True if later deliveries of the same correlation and handler may wait for this one. */
   readonly queue?: { readonly handler: string; readonly correlation: string } | undefined;
 }
@@ -89,6 +93,20 @@ export const DELIVERY: Table<DeliveryRow> = table("outbox", {
   attempts: int("attempts"),
   trace: optional(text("traceparent")),
   timeMs: instant("enqueued_at"),
+});
+
+/** A delivery as a claim returns it. */
+export interface ClaimedDelivery extends DeliveryRow {
+  /** The result of its handler, if another process has recorded it. */
+  readonly answer: string | undefined;
+  /** `step:` or `undo:` and a saga, if its handler is registered as a part of that saga. */
+  readonly place: string | undefined;
+}
+
+export const CLAIMED_DELIVERY: Projection<ClaimedDelivery> = projection({
+  ...DELIVERY.shape,
+  answer: optional(text("answer")),
+  place: optional(text("place")),
 });
 
 /** The same with the fields that operators need. */
