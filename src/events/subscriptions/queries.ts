@@ -86,36 +86,24 @@ export function placeOf(dialect: Dialect): Sql {
     from ${dialect.table(TABLE)} where kind in ('step', 'undo') and retired_at is null) as h where h.on_event = name and h.of_handler = handler)`;
 }
 
-/** A handler of the process that writes events. */
-interface Known {
-  readonly event: string;
-  readonly handler: string;
-  readonly saga: string | undefined;
-}
-
-const KNOWN = fields<Known>({
-  event: text(({ event }) => event),
-  handler: text(({ handler }) => handler),
-  saga: text(({ saga }) => saga, { default: null }),
-});
+/** How a registration is compared with the handlers that a process knows. */
+const KEY = "h.event || ' ' || h.handler || case when h.kind = 'step' then ' ' || h.saga else '' end";
 
 /** The rows of an event name every handler that its process knows. */
 export function heardOf(dialect: Dialect, inserts: readonly DeliveryInsert[]): Heard {
-  const found = new Map<string, Map<string, string | undefined>>();
+  const known = new Map<string, Map<string, string | undefined>>();
   for (const { row } of inserts) {
-    let handlers = found.get(row.name);
-    if (!handlers) found.set(row.name, (handlers = new Map()));
-    if (row.handler !== undefined && !handlers.has(row.handler)) handlers.set(row.handler, row.saga);
+    if (row.handler === undefined) continue;
+    let handlers = known.get(row.name);
+    if (!handlers) known.set(row.name, (handlers = new Map()));
+    if (!handlers.has(row.handler)) handlers.set(row.handler, row.saga);
   }
-  const known = [...found].flatMap(([event, handlers]) =>
-    [...handlers].map(([handler, saga]) => ({ event, handler, saga })),
-  );
-  const isKnown =
-    known.length === 0
-      ? raw("false")
-      : sql`exists (select 1 from ${dialect.rows(KNOWN, known)} where r.event = h.event and r.handler = h.handler
-      and (h.kind <> 'step' or r.saga = h.saga))`;
+  const keys: string[] = [];
+  for (const [event, handlers] of known)
+    for (const [handler, saga] of handlers) {
+      keys.push(`${event} ${handler}`);
+      if (saga !== undefined) keys.push(`${event} ${handler} ${saga}`);
+    }
   return sql`select h.event, h.handler, h.recipient, h.hash, case when h.kind = 'step' then 1 else 0 end as is_step
-    from ${dialect.table(TABLE)} as h
-    where ${dialect.among(raw("h.event"), [...found.keys()])} and h.retired_at is null and not ${isKnown}`;
+    from ${dialect.table(TABLE)} as h where h.retired_at is null and not (${dialect.among(raw(`(${KEY})`), keys)})`;
 }

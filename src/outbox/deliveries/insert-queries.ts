@@ -4,7 +4,7 @@ import { bigint, flag, instant, int, text, uuid, type Field } from "../../storag
 import type { UniqueKey, WriteMode } from "../../storage/write/checked-write.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { fields, type Fields } from "../../storage/fields.ts";
-import { empty, join, literals, raw, sql, type Sql } from "../../storage/sql.ts";
+import { empty, literals, raw, sql, type Sql } from "../../storage/sql.ts";
 import { projection, type Projection } from "../../storage/table.ts";
 import { CLAIMED } from "./claim-queries.ts";
 import { causedFields, causedRows, type Caused } from "./outcome-queries.ts";
@@ -87,10 +87,10 @@ export function insertWaiting(
   heard: Heard,
 ): Sql {
   return sql`with heard as materialized (${heard}),
-    n as materialized (select * from ${dialect.rows(WAITING_INSERT, inserts)})
+    n as materialized (select r.*, ${dialect.now()} as written_at from ${dialect.rows(WAITING_INSERT, inserts)})
     insert into ${dialect.table("outbox")} (${EVENT.names}, kind, lane, status, enqueued_at)
-    select ${EVENT.list("n")}, ${kindOf("n")}, ${laneOf("n")}, ${statusOfOwn(literals([WAITING]))}, ${dialect.now()} from n where ${IS_OWN}
-    union all select ${foreignRows(dialect, ["status", literals([WAITING])], ["enqueued_at", dialect.now()])}${ON_CONFLICT[mode]}`;
+    select ${EVENT.list("n")}, ${kindOf("n")}, ${laneOf("n")}, ${statusOfOwn(literals([WAITING]))}, n.written_at from n where ${IS_OWN}
+    union all select ${foreignRows(dialect)}${ON_CONFLICT[mode]}`;
 }
 
 export interface InsertOptions {
@@ -121,24 +121,15 @@ export function insertDeliveries(
   const status = sql`case when r.opens = 1 and not ${hasBegun} then ${literals([SUPERSEDED])}
     when r.first_token > 0 and ${isFirst} then ${literals([CLAIMED])} else ${literals([WAITING])} end`;
   const isOurs = sql`n.status = ${literals([CLAIMED])}`;
-  const noInstant = raw(dialect.pick({ postgres: "null::timestamptz", sqlite: "null" }));
-  const others = foreignRows(
-    dialect,
-    ["status", literals([WAITING])],
-    ["attempts", raw("0")],
-    ["token", raw("0")],
-    ["enqueued_at", now],
-    ["last_attempt_at", noInstant],
-    ["next_attempt_at", noInstant],
-  );
+  const noInstant = dialect.pick({ postgres: "null::timestamptz", sqlite: "null" });
   // MATERIALIZED, otherwise the planner computes the status once per use.
   return sql`with heard as materialized (${heard}),
-    n as materialized (select r.*, ${status} as status from ${relation} where ${condition})
-    insert into ${outbox} (${EVENT.names}, kind, lane, status, attempts, token, enqueued_at, last_attempt_at, next_attempt_at)
-    select ${EVENT.list("n")}, ${kindOf("n")}, ${laneOf("n")}, ${statusOfOwn(raw("n.status"))},
-      case when ${isOurs} then 1 else 0 end, case when ${isOurs} then n.first_token else 0 end, ${now},
+    n as materialized (select r.*, ${status} as status, ${now} as written_at from ${relation} where ${condition})
+    insert into ${outbox} (${EVENT.names}, kind, lane, status, enqueued_at, attempts, token, last_attempt_at, next_attempt_at)
+    select ${EVENT.list("n")}, ${kindOf("n")}, ${laneOf("n")}, ${statusOfOwn(raw("n.status"))}, n.written_at,
+      case when ${isOurs} then 1 else 0 end, case when ${isOurs} then n.first_token else 0 end,
       case when ${isOurs} then ${now} end, case when ${isOurs} then ${dialect.plusMs(now, leaseMs)} end
-    from n where ${IS_OWN} union all select ${others}${ON_CONFLICT[mode]} returning ${returning}`;
+    from n where ${IS_OWN} union all select ${foreignRows(dialect, ["0", "0", noInstant, noInstant])}${ON_CONFLICT[mode]} returning ${returning}`;
 }
 
 /**
@@ -154,35 +145,48 @@ function statusOfOwn(status: Sql): Sql {
       then ${literals([ROUTED])} else ${status} end`;
 }
 
-/** One row for each event and each handler that is known to others: the columns of `EVENT`, kind, lane, and these. */
-function foreignRows(dialect: Dialect, ...further: readonly (readonly [name: string, value: Sql])[]): Sql {
-  const values: Readonly<Record<string, Sql>> = {
+/** Texts that are the same for every statement: they are long, and a publication of one event would be slow to build them. */
+const cached = new WeakMap<Dialect, Map<string, Sql>>();
+
+/**
+ * One row for each event and each handler that is known to others: the columns of `EVENT`, kind, lane, status, the instant, and
+ * `more`. `n.written_at` is the instant of the statement.
+ */
+function foreignRows(dialect: Dialect, more: readonly string[] = []): Sql {
+  let texts = cached.get(dialect);
+  if (!texts) cached.set(dialect, (texts = new Map()));
+  const key = more.join();
+  let text = texts.get(key);
+  if (!text) texts.set(key, (text = raw(foreignText(dialect, more))));
+  return text;
+}
+
+function foreignText(dialect: Dialect, more: readonly string[]): string {
+  const values: Readonly<Record<string, string>> = {
     entry_id: deliveryIdOf(dialect, "n.event_id", "h.hash"),
-    handler: raw("h.recipient"),
-    correlation: raw(`case when n.fan = ${APART} then n.event_correlation else n.correlation end`),
-    saga_id: raw(`case when n.fan <> ${APART} then n.saga_id end`),
+    handler: "h.recipient",
+    correlation: `case when n.fan = ${APART} then n.event_correlation else n.correlation end`,
+    saga_id: `case when n.fan <> ${APART} then n.saga_id end`,
   };
-  const columns = EVENT.all.map(({ name }) => sql`${values[name] ?? raw(`n.${name}`)} as ${raw(name)}`);
-  const more = further.map(([name, value]) => sql`${value} as ${raw(name)}`);
-  const names = [...EVENT.all.map(({ name }) => name), "kind", "lane", ...further.map(([name]) => name)];
-  return sql`${raw(names.map((name) => `o.${name}`).join(", "))} from (
-      select ${join(columns)}, 'delivery' as kind, h.recipient || '@' || n.event_version as lane, ${join(more)},
-        row_number() over (partition by n.event_id, h.recipient order by n.fan, n.entry_id) as place
-      from n join (select distinct event, recipient, hash from heard) as h on h.event = n.name where n.fan < ${raw(String(ALONE))}) as o
+  const names = EVENT.all.map(({ name }) => name);
+  const columns = names.map((name) => `${values[name] ?? `n.${name}`} as ${name}`);
+  const listed = [...names, "kind", "lane", "status", "enqueued_at"].map((name) => `o.${name}`);
+  return `${[...listed, ...more].join(", ")} from (
+      select ${columns.join(", ")}, 'delivery' as kind, h.recipient || '@' || n.event_version as lane, ${literals([WAITING]).text} as status,
+        n.written_at as enqueued_at, row_number() over (partition by n.event_id, h.recipient order by n.fan, n.entry_id) as place
+      from n join (select distinct event, recipient, hash from heard) as h on h.event = n.name where n.fan < ${ALONE}) as o
     where o.place = 1`;
 }
 
 /** What `deliveryId` computes. SQLite has no function that reads hexadecimal digits. */
-function deliveryIdOf(dialect: Dialect, eventId: string, hash: string): Sql {
+function deliveryIdOf(dialect: Dialect, eventId: string, hash: string): string {
   const digit = (at: number): string =>
     `((instr('0123456789abcdef', substr(${eventId}, ${29 + at}, 1)) - 1) << ${28 - 4 * at})`;
   const tail = `(${Array.from({ length: 8 }, (_, at) => digit(at)).join(" + ")})`;
-  return raw(
-    dialect.pick({
-      postgres: `(substr(${eventId}::text, 1, 28) || lpad(to_hex(('x' || substr(${eventId}::text, 29))::bit(32)::bigint # ${hash}), 8, '0'))::uuid`,
-      sqlite: `substr(${eventId}, 1, 28) || printf('%08x', (${tail} | ${hash}) - (${tail} & ${hash}))`,
-    }),
-  );
+  return dialect.pick({
+    postgres: `(substr(${eventId}::text, 1, 28) || lpad(to_hex(('x' || substr(${eventId}::text, 29))::bit(32)::bigint # ${hash}), 8, '0'))::uuid`,
+    sqlite: `substr(${eventId}, 1, 28) || printf('%08x', (${tail} | ${hash}) - (${tail} & ${hash}))`,
+  });
 }
 
 /** The inserted rows that this process claimed. */
