@@ -22,6 +22,7 @@ const OURS: Readonly<Record<string, string>> = {
   dead_letters: "status error_code",
   limit_starts: "queue name",
   limit_turns: "queue",
+  event_handlers: "event handler kind saga step recipient",
   migrations: "name checksum",
   operator_actions: "id outcome action target_kind code",
   outbox:
