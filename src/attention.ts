@@ -18,6 +18,7 @@ export {
   type RefusedWriteItem,
   type StalledRunItem,
   type StalledSagaItem,
+  type UnservedHandlerItem,
   type UnservedKindItem,
 } from "./attention/item.ts";
 export { type SubscriptionBrief } from "./webhooks/read/subscription-brief.ts";

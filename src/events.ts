@@ -56,6 +56,7 @@ export { SagaConcurrencyError } from "./core/errors.ts";
 export { type PublishOptions } from "./runtime/part.ts";
 export { EventFlow } from "./events/flow.ts";
 export { type FlowNote, type FlowStepView, type FlowView, type RunEvent } from "./events/view.ts";
+export { type EventSubscription, type RetiredHandler } from "./events/subscriptions/operators.ts";
 export { FlowRun } from "./events/run-handle.ts";
 export { flowDiagram, flowRunDiagram } from "./events/diagram.ts";
 export { sagaHandler, type SagaHandlerOptions } from "./events/define/saga-handler.ts";

@@ -19,6 +19,7 @@ export const ATTENTION_KINDS = [
   "disabled-subscription",
   "overdue-erasure",
   "unserved-kind",
+  "unserved-handler",
   "overdue-schedule",
   "refused-write",
 ] as const;
@@ -41,7 +42,8 @@ export type AttentionAction =
   | "enable"
   | "unsubscribe"
   | "pause"
-  | "remove";
+  | "remove"
+  | "retire";
 
 /** The fields of every attention item. */
 export interface AttentionFacts<Kind extends AttentionKind = AttentionKind> {
@@ -176,6 +178,14 @@ export interface UnservedKindItem extends AttentionFacts<"unserved-kind"> {
   readonly sagas: number;
 }
 
+/** A registered handler of events that no running worker has, with what waits for it. Its id is the handler's name. */
+export interface UnservedHandlerItem extends AttentionFacts<"unserved-handler"> {
+  /** The type of the event that it takes. */
+  readonly event: string;
+  /** The number of deliveries that wait for it, at most 1,000. */
+  readonly backlog: number;
+}
+
 /** A schedule whose tick has begun, and that no worker has processed for 10 minutes. Its id is the schedule's name. */
 export interface OverdueScheduleItem extends AttentionFacts<"overdue-schedule"> {
   /** The saga that its ticks start. */
@@ -210,5 +220,6 @@ export type AttentionItem =
   | DisabledSubscriptionItem
   | OverdueErasureItem
   | UnservedKindItem
+  | UnservedHandlerItem
   | OverdueScheduleItem
   | RefusedWriteItem;

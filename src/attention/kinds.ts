@@ -7,6 +7,7 @@ import { outboxMachine } from "../core/outbox/machine.ts";
 import { overdueErasures, type OverdueErasure } from "../erasure/overdue.ts";
 import { stalledRuns } from "../events/read/list.ts";
 import type { ListedRun } from "../events/read/run.ts";
+import { unservedHandlers, type EventSubscription } from "../events/subscriptions/operators.ts";
 import type { ListedEntry } from "../outbox/read/entry.ts";
 import { abandonedEntries } from "../outbox/read/list.ts";
 import {
@@ -53,11 +54,12 @@ import type {
   OverdueErasureItem,
   OverdueScheduleItem,
   RefusedWriteItem,
+  UnservedHandlerItem,
   UnservedKindItem,
   StalledRunItem,
   StalledSagaItem,
 } from "./item.ts";
-import { attemptsText, linesText, responseText } from "./words.ts";
+import { attemptsText, linesText, responseText, unservedHandlerText } from "./words.ts";
 
 /** What a kind adds to the facts that every item has. */
 type Details<Item extends AttentionItem> = Omit<Item, keyof AttentionFacts>;
@@ -258,6 +260,16 @@ export const SOURCES: readonly ItemSource[] = [
     reason: ({ reason }) => reason,
     actions: () => [],
     details: ({ version, sagas }) => ({ version, sagas }),
+  }),
+  ...kind<UnservedHandlerItem, EventSubscription>({
+    kind: "unserved-handler",
+    sources: [unservedHandlers],
+    costly: true,
+    id: ({ handler }) => handler,
+    name: ({ handler }) => handler,
+    reason: unservedHandlerText,
+    actions: () => ["retire"],
+    details: ({ event, backlog }) => ({ event, backlog }),
   }),
   ...kind<OverdueScheduleItem, OverdueSchedule>({
     kind: "overdue-schedule",

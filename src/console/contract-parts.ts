@@ -120,6 +120,37 @@ export interface RemovedSchedule {
   readonly actions: readonly never[];
 }
 
+// GET api/handlers: every handler of events that a worker has registered, by name; one line for each event that it takes.
+// GET api/handlers/{id}: the id is the handler's name.
+// POST api/handlers/{id}/retire with an ActionNote: answers with the HandlerDetail.
+export type HandlerStatus = "served" | "unserved" | "retired";
+export interface HandlerLine {
+  /** Its name. */
+  readonly id: string;
+  readonly event: string;
+  /** The newest version of the event that a process can read. */
+  readonly version: number;
+  /** The saga over events whose step, or whose undo, it does. */
+  readonly saga: string | null;
+  readonly step: string | null;
+  /** `served`: a running worker has it. */
+  readonly status: HandlerStatus;
+  /** What waits for it, at most 1,000. */
+  readonly backlog: number;
+  readonly registeredAt: Instant;
+  /** When a worker that has it was last heard of. */
+  readonly seenAt: Instant;
+  readonly actions: readonly "retire"[];
+}
+export interface HandlerDetail {
+  readonly id: string;
+  readonly status: HandlerStatus;
+  readonly actions: readonly "retire"[];
+  readonly subscriptions: readonly HandlerLine[];
+  /** After `retire`: how much that waited is handled by nobody. */
+  readonly superseded?: number;
+}
+
 // GET api/outbox?status=A,B&kind=&subject=&resolver=&limit=&after=
 // GET api/outbox/{id}
 // POST api/outbox/{id}/requeue, /retry, /resolve with an ActionNote: answers with the OutboxLine. Abandoned events are

@@ -308,6 +308,7 @@ export type AttentionKind =
   | "disabled-subscription"
   | "overdue-erasure"
   | "unserved-kind"
+  | "unserved-handler"
   | "overdue-schedule"
   | "refused-write";
 export type AttentionAction =
@@ -318,7 +319,8 @@ export type AttentionAction =
   | "enable"
   | "unsubscribe"
   | "pause"
-  | "remove";
+  | "remove"
+  | "retire";
 export interface AttentionLine {
   readonly kind: AttentionKind;
   /** Of the saga, run, entry, delivery, subscription or subject: the actions take it. */
@@ -333,7 +335,7 @@ export interface AttentionLine {
   readonly skippable: readonly string[];
   /** Of a stalled saga: whether a skip is of the undos of these steps, or of their acts. */
   readonly skips?: "act" | "undo";
-  /** Of a stalled run: the process that it belongs to. */
+  /** Of a stalled run. */
   readonly processId?: string;
   /** Of a dead letter or a disabled subscription. */
   readonly subscription?: SubscriptionBrief;
@@ -357,7 +359,6 @@ export interface ActionLine {
   readonly code: string | null;
 }
 // GET api/audit/events?subject=&type=&limit=&after=: a Page of AuditEventLine, newest first.
-
 // GET api/live?saga=ID: server-sent events. `Last-Event-ID` resumes; after `reset` load everything again.
 // event: change, data: LiveChange · event: reset, data: {} · a comment line every 15 seconds.
 export interface LiveChange {

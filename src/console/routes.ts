@@ -4,6 +4,7 @@ import { auditRoutes, sagaRevealers } from "./audit/api.ts";
 import { bulkRoutes } from "./bulk/api.ts";
 import { erasureRoutes } from "./erasures/api.ts";
 import { flowRevealers, flowRoutes } from "./flows/api.ts";
+import { handlerRoutes } from "./handlers/api.ts";
 import { healthRoutes } from "./health/api.ts";
 import type { Live } from "./live/live.ts";
 import { liveRoutes } from "./live/api.ts";
@@ -37,6 +38,7 @@ export function allRoutes(tools: RouteTools): readonly Route[] {
     ...outboxRoutes(context, entryActions),
     ...erasureRoutes(context, entryActions !== undefined),
     ...flowRoutes(context),
+    ...handlerRoutes(context),
     ...webhookRoutes(context),
     ...auditRoutes(context, {
       ...sagaRevealers(context),

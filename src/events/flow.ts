@@ -35,6 +35,12 @@ import { STORED_RUN, toRun, trailOf } from "./store/run-row.ts";
 import { toDelivery } from "./store/store.ts";
 import { FlowRun } from "./run-handle.ts";
 import type { AnySagaDef } from "./define/saga-def.ts";
+import {
+  listHandlers,
+  retireHandler,
+  type EventSubscription,
+  type RetiredHandler,
+} from "./subscriptions/operators.ts";
 import { flowView, type FlowStepView, type FlowView } from "./view.ts";
 
 /** The number of rows per statement. */
@@ -165,6 +171,20 @@ export class EventFlow<Tx = unknown> {
       : [];
     if (rows.length === 0 && !(isUuid(id) && (await this.#isNoted("delivery", id, text)))) throw notNow(id);
     this.#engine.pool.dueIn(0);
+  }
+
+  /** Lists the handlers that workers have registered, of every process, by their names. */
+  async handlers(): Promise<readonly EventSubscription[]> {
+    return listHandlers(this.#reader);
+  }
+
+  /**
+   * Ends the subscription of a handler or consumer that no process has any more, by its name: it gets no further events, and
+   * what waits for it is superseded. A worker that has the handler registers it anew. Throws `NOT_ALLOWED_NOW` while a
+   * running worker has it, while a run waits for it, and if no handler of this name is registered.
+   */
+  async retire(handler: string, note: OperatorNote): Promise<RetiredHandler> {
+    return retireHandler(this.#reader, handler, await this.#noted("retire", note));
   }
 
   /**

@@ -8,6 +8,7 @@ import { AmendsError } from "../core/errors.ts";
 import { refuseUnknown } from "../core/options.ts";
 import { sleep, within, type Clock } from "../storage/clock.ts";
 import type { Database } from "../storage/database.ts";
+import type { Sql } from "../storage/sql.ts";
 import { chooseDuties, type Duty } from "../runtime/duty.ts";
 import { BEAT_MS, type Presence } from "../runtime/presence/presence.ts";
 import type { Look } from "../runtime/polling/look.ts";
@@ -287,8 +288,12 @@ export class Worker {
   async #beating(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await sleep(this.#tools.clock, BEAT_MS, signal);
-      if (!signal.aborted) await this.#record(() => this.#tools.presence?.seen(false));
+      if (!signal.aborted) await this.#record(() => this.#tools.presence?.seen(false, this.#beats()));
     }
+  }
+
+  #beats(): readonly Sql[] {
+    return this.#loops.flatMap(({ duty }) => duty.beat?.() ?? []);
   }
 
   /** Nothing depends on the record: a failure is reported and tried again with the next beat. */

@@ -28,6 +28,8 @@ export interface Duty {
   drain(deadlineMs: number): Promise<void>;
   /** Called before a worker begins. Throws if this duty cannot work on the database. */
   check?(): Promise<void>;
+  /** A statement that is sent with each sign of life of a worker, in the same commit. Undefined: none. */
+  beat?(): Sql | undefined;
   /** What the worker's look reads for this duty. Undefined: the duty is polled. */
   readonly look?: DutyLook | undefined;
 }

@@ -6,6 +6,7 @@
  */
 import { checkLease } from "../core/backoff.ts";
 import { within, type Clock } from "../storage/clock.ts";
+import type { Sql } from "../storage/sql.ts";
 import type { Duty, DutyLook } from "./duty.ts";
 import { Lease } from "./lease.ts";
 import { RENEWALS, renewOrLetGo } from "./renewal.ts";
@@ -24,6 +25,8 @@ export interface LeasePoolOptions<Item extends Claimed> {
   readonly isOptional?: boolean;
   /** Called before a worker begins. Throws if the database does not fit. */
   readonly check?: () => Promise<void>;
+  /** A statement that is sent with each sign of life of a worker. */
+  readonly beat?: () => Sql | undefined;
   /** What the worker's look reads for it. Undefined: it is polled. */
   readonly look?: DutyLook | undefined;
   readonly capacity?: number | undefined;
@@ -104,6 +107,10 @@ export class LeasePool<Item extends Claimed> implements Duty {
 
   async check(): Promise<void> {
     await this.#options.check?.();
+  }
+
+  beat(): Sql | undefined {
+    return this.#options.beat?.();
   }
 
   get isDraining(): boolean {

@@ -23,6 +23,7 @@ const OURS: Readonly<Record<string, string>> = {
   limit_starts: "queue name",
   limit_turns: "queue",
   pauses: "queue name",
+  event_handlers: "event handler kind saga step recipient",
   migrations: "name checksum",
   bulk_actions: "action kind status",
   operator_actions: "outcome action target_kind code",

@@ -62,6 +62,9 @@ function consequence(): NewDelivery {
     version: 1,
     payload: "{}",
     opens: false,
+    saga: undefined,
+    fan: "event" as const,
+    eventCorrelation: undefined,
     ...nothing,
   };
 }

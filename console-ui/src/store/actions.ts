@@ -16,7 +16,8 @@ export type TargetKind =
   | "flow"
   | "subscription"
   | "delivery"
-  | "bulk";
+  | "bulk"
+  | "handler";
 
 export interface Target {
   readonly kind: TargetKind;
@@ -338,6 +339,16 @@ const specs: Readonly<Record<`${TargetKind}.${string}`, Spec>> = {
     started: "repeated",
     reasons: BACK,
   },
+  "handler.retire": {
+    label: "Retire",
+    icon: "cross",
+    title: "Retire this handler",
+    explain:
+      "It gets no further events, and the events that wait for it are not handled. A process that has the handler registers it anew. This cannot be undone.",
+    started: "retired",
+    danger: true,
+    reasons: ["Removed from the code", "Renamed", "The service is gone"],
+  },
   "delivery.resend": resend,
   "delivery.dismiss": {
     label: "Dismiss",
@@ -365,6 +376,7 @@ const paths: Readonly<Record<TargetKind, string>> = {
   subscription: "webhooks/subscriptions",
   delivery: "webhooks/deliveries",
   bulk: "bulk",
+  handler: "handlers",
 };
 
 /** Of the API. The pages have the same paths behind `#/`. */
@@ -385,6 +397,7 @@ export const touches: Readonly<Record<TargetKind, readonly Topic[]>> = {
   sagas: ["sagas", "watched", "audit", "overview"],
   calls: ["outbox", "audit", "overview"],
   schedule: ["schedules", "attention", "audit", "overview"],
+  handler: ["attention", "audit", "overview"],
   entry: ["outbox", "erasures", "flows", "attention", "audit", "overview"],
   flow: ["flows", "attention", "audit", "overview"],
   subscription: ["webhooks", "attention", "audit", "overview"],

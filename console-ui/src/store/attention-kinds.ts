@@ -113,6 +113,14 @@ const kinds: Readonly<Record<AttentionLine["kind"], AttentionKind>> = {
     target: undefined,
     href: () => hrefOf(["sagas"]),
   },
+  "unserved-handler": {
+    word: "No worker for this handler",
+    icon: "flows",
+    needs: () =>
+      "Run a worker that has it: what waits is handled by itself. Or retire it if it is gone for good.",
+    target: "handler",
+    href: () => hrefOf(["outbox"]),
+  },
   "overdue-schedule": {
     word: "Overdue schedule",
     icon: "schedules",

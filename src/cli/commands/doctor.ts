@@ -10,7 +10,7 @@ import { command, type Command } from "../program/command.ts";
 import { accessOf } from "../doctor/access.ts";
 import { dataMapOf } from "../doctor/data-map.ts";
 import { plansOf } from "../doctor/plans.ts";
-import { clockOf, orphanedOf, progressOf, schedulesOf } from "../doctor/progress.ts";
+import { clockOf, handlersOf, orphanedOf, progressOf, schedulesOf } from "../doctor/progress.ts";
 import { objectsOf } from "../doctor/objects.ts";
 import { refusalsOf, rightsOf } from "../doctor/rights.ts";
 import { fileOf, settingsOf } from "../doctor/settings.ts";
@@ -168,6 +168,7 @@ async function examine(local: Local, findings: Finding[], world: World): Promise
   await ask("plans", () => plansOf(db));
   await ask("progress", () => progressOf(db, config));
   await ask("schedules", () => schedulesOf(db));
+  await ask("handlers", () => handlersOf(db));
   await ask("log", () => orphanedOf(db));
   if (erasure) await ask("data map", async () => dataMapOf(await erasure.check()));
 }

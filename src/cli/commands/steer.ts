@@ -4,7 +4,7 @@
  * recorded before it is carried out.
  */
 import type { AttentionAction, SagaDetail } from "../../console/contract.ts";
-import type { PausedName, ScheduleAction } from "../../console/contract-parts.ts";
+import type { HandlerDetail, PausedName, ScheduleAction } from "../../console/contract-parts.ts";
 import { Refusal, SOURCE, withApi, type Api } from "../source/api.ts";
 import { command, flag, text, type Command, type Options } from "../program/command.ts";
 import { Trouble, UsageError } from "../program/failure.ts";
@@ -100,6 +100,7 @@ const DONE: Readonly<Record<ActionName, string>> = {
   resume: "Resumed",
   run: "Asked for",
   remove: "Removed",
+  retire: "Retired",
 };
 
 /** Refuses an item of another kind, and names its actions. */
@@ -353,6 +354,39 @@ export const remove: Command = deed({
   examples: [
     ['amends remove nightly-invoices --reason "replaced by weekly-invoices"', "its open sagas go on"],
   ],
+});
+
+export const retire: Command = command({
+  name: "retire",
+  group: "Steer",
+  summary: "Ends the subscription of a handler of events that no process has any more.",
+  about:
+    "It gets no further events, and what waits for it is superseded: nobody handles it. A worker that has the handler registers it anew.",
+  args: [{ name: "HANDLER", summary: "The name of a handler or consumer.", required: true }],
+  options: { ...SOURCE, ...NOTE, ...JSON_OUT },
+  examples: [
+    ['amends retire ship-v1 --reason "replaced by ship" --by ann', "what waits for it is not handled"],
+  ],
+  run: async ({ args, options, output, world }) => {
+    const { reason } = options;
+    if (reason === undefined || reason.trim() === "")
+      throw new UsageError(
+        `A reason is required: --reason "…". It is recorded in the audit trail.`,
+        "retire",
+      );
+    const name = args[0] as string;
+    return withApi(options, world, async (api) => {
+      const detail = await api.post<HandlerDetail>(`/api/handlers/${encodeURIComponent(name)}/retire`, {
+        reason,
+      });
+      output.document({ what: "handler", action: "retire", ...detail });
+      const waited = detail.superseded ?? 0;
+      output.say(
+        ink`${paint("green", DONE.retire)}: handler ${detail.id}; ${waited} waiting ${waited === 1 ? "delivery is" : "deliveries are"} not handled`,
+      );
+      return 0;
+    });
+  },
 });
 
 function readJson(given: string): unknown {

@@ -3,6 +3,7 @@ import { dueSagas, openKinds } from "../../sagas/read/figures.ts";
 import { orphanedLines } from "../../sagas/lost/lost.ts";
 import { HEARD_MS, workersOf, type Workers } from "../../operate/workers.ts";
 import { readNowMs } from "../../storage/database-time.ts";
+import { unservedHandlers } from "../../events/subscriptions/operators.ts";
 import { overdueSchedules } from "../../schedules/read/figures.ts";
 import type { Database } from "../../storage/database.ts";
 import { readOldest } from "../../storage/read/selection.ts";
@@ -68,6 +69,23 @@ export async function schedulesOf(db: Database): Promise<Finding> {
     "schedules",
     `ticks that no worker has started: ${shown.join(", ")}${more}`,
     "Run a worker that has these sagas, put the schedules with a version that workers have, or pause them: amends pause NAME",
+  );
+}
+
+const HANDLERS_SHOWN = 20;
+
+/** Registered handlers of events that no worker has, and for which something waits. */
+export async function handlersOf(db: Database): Promise<Finding> {
+  const found = await readOldest(db, unservedHandlers, HANDLERS_SHOWN + 1);
+  if (found.length === 0) return ok("handlers", "nothing waits for a handler without a process");
+  const shown = found
+    .slice(0, HANDLERS_SHOWN)
+    .map(({ record: { handler, event, backlog } }) => `${handler} (${backlog} ${event})`);
+  const more = found.length > HANDLERS_SHOWN ? " and more" : "";
+  return wrong(
+    "handlers",
+    `events wait for handlers that no running worker has: ${shown.join(", ")}${more}`,
+    "Run a worker that has these handlers, or retire those that are gone for good: amends retire HANDLER",
   );
 }
 

@@ -22,6 +22,7 @@ import {
   resend,
   resolve,
   resume,
+  retire,
   retry,
   run,
   skip,
@@ -58,4 +59,5 @@ export const COMMANDS: readonly Command[] = [
   run,
   remove,
   bulk,
+  retire,
 ];

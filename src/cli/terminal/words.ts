@@ -61,6 +61,9 @@ const STATES: Readonly<Record<string, Colour>> = {
   Disabled: "red",
   open: "blue",
   overdue: "red",
+  served: "green",
+  unserved: "red",
+  retired: "dim",
 };
 
 export function state(status: string): Ink {

@@ -37,8 +37,17 @@ export function isUuid(text: unknown): text is string {
  * are in the order of the events, so that the key's index grows at its end.
  */
 export function deliveryId(eventId: string, handler: string): string {
+  const tail = (Number.parseInt(eventId.slice(28), 16) ^ hashOf(handler)) >>> 0;
+  return eventId.slice(0, 28) + tail.toString(16).padStart(8, "0");
+}
+
+/** The number that a handler's name mixes into the ids of its deliveries. */
+export function handlerHash(handler: string): number {
+  return hashOf(handler) >>> 0;
+}
+
+function hashOf(handler: string): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < handler.length; i++) hash = Math.imul(hash ^ handler.charCodeAt(i), 0x01000193);
-  const tail = (Number.parseInt(eventId.slice(28), 16) ^ hash) >>> 0;
-  return eventId.slice(0, 28) + tail.toString(16).padStart(8, "0");
+  return hash;
 }

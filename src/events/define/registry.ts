@@ -3,10 +3,12 @@
  * receives which event, and which handler is which saga's step.
  */
 import { AmendsError } from "../../core/errors.ts";
-import { deliveryId } from "../../core/flow/sealed.ts";
+import { deliveryId, handlerHash } from "../../core/flow/sealed.ts";
 import type { FlowPlan } from "../../core/flow/state.ts";
+import { sagaRecipient } from "../../core/flow/subscription.ts";
 import type { AnySaga } from "../../sagas/define/definition.ts";
 import { mismatchOf, type TransactionOffer } from "../../sagas/define/transaction-kind.ts";
+import type { Registration } from "../subscriptions/queries.ts";
 import type { Consumer } from "./consumer.ts";
 import type { AnyEvent } from "./event.ts";
 import { isEventType } from "./handler.ts";
@@ -126,7 +128,46 @@ export class SagaRegistry {
    * processes.
    */
   get deliverable(): readonly string[] {
-    return [...this.#handlers.values()].flatMap(({ name, on }) => versionsOf(on).map((n) => `${name}@${n}`));
+    const handlers = [...this.#handlers.values()].flatMap(({ name, on }) => laneNames(name, on.version));
+    const sagas = [...this.#sagas.values()].flatMap(({ name, steps }) =>
+      laneNames(sagaRecipient(name), Math.max(...steps.map(({ handler }) => handler.on.version))),
+    );
+    return [...handlers, ...sagas];
+  }
+
+  /**
+   * What a worker registers in the database, in the order of its key: every handler and consumer, and of which saga and step
+   * it is.
+   */
+  get registrations(): readonly Registration[] {
+    const all = [...this.#handlers.values()].map((one): Registration => {
+      const { name: handler, on } = one;
+      const place = this.mapping.get(handler);
+      const undone = place ? undefined : this.#undoneBy(on);
+      const { saga, step } = place ?? undone ?? {};
+      const kind = place ? "step" : undone ? "undo" : isHandler(one) ? "handler" : "consumer";
+      const recipient = place ? sagaRecipient(place.saga.name) : handler;
+      const of = { saga: saga?.name, step: step?.name };
+      return {
+        event: on.type,
+        handler,
+        kind,
+        version: on.version,
+        ...of,
+        recipient,
+        hash: handlerHash(recipient),
+      };
+    });
+    return all.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+  }
+
+  /** The first step that this command undoes. */
+  #undoneBy({ type }: AnyEvent): SagaPlace | undefined {
+    for (const saga of this.#sagas.values()) {
+      const step = saga.steps.find(({ compensation }) => compensation?.type === type);
+      if (step) return { saga, step };
+    }
+    return undefined;
   }
 
   /** Events that this process has handlers for, as `name@version`. */
@@ -217,7 +258,7 @@ export class SagaRegistry {
   #refuseSameIds(): void {
     const event = "00000000-0000-0000-0000-000000000000";
     const seen = new Map([[event, "no handler at all"]]);
-    for (const name of this.#handlers.keys()) {
+    for (const name of [...this.#handlers.keys(), ...[...this.#sagas.keys()].map(sagaRecipient)]) {
       const id = deliveryId(event, name);
       const other = seen.get(id);
       if (other !== undefined)
@@ -261,6 +302,15 @@ function shapeOf({ trigger, correlationField, steps }: AnySagaDef): string {
       `${name}: ${handler.name}${compensation ? ` undone by ${compensation.type}` : ""}`,
   );
   return `${trigger.type} by ${correlationField} (${names.join(", ")})`;
+}
+
+/** The lanes of deliveries under this name, up to a version of their events. */
+function laneNames(name: string, version: number): readonly string[] {
+  return Array.from({ length: version }, (_, index) => `${name}@${index + 1}`);
+}
+
+function keyOf({ event, handler }: Registration): string {
+  return `${event} ${handler}`;
 }
 
 function versionsOf({ version }: AnyEvent): readonly number[] {

@@ -106,6 +106,8 @@ function claimedDelivery(row: NewDelivery, timeMs: number, run: RunRecord | unde
     sagaId,
     attempts: 1,
     timeMs,
+    answer: undefined,
+    place: undefined,
     run,
     trace,
   };

@@ -124,7 +124,7 @@ export class FlowDecider {
       : inOrder(decided.events, result.event);
     const own = this.#fanOut(saga, run, events, delivery);
     const extras =
-      isExhausted || result.extras.length === 0 ? NOTHING_OUT : this.#extras(delivery, result.extras);
+      isExhausted || result.extras.length === 0 ? NOTHING_OUT : this.extras(delivery, result.extras);
     return {
       delivery,
       // A skipped step has not succeeded; and a superseded delivery cannot be requeued after its run moved on.
@@ -228,12 +228,12 @@ export class FlowDecider {
       uncounted: undefined,
       move: undefined,
       queue: handler === undefined || correlation === undefined ? undefined : { handler, correlation },
-      out: this.#extras(delivery, result.event ? [...result.extras, result.event] : result.extras),
+      out: this.extras(delivery, result.event ? [...result.extras, result.event] : result.extras),
     };
   }
 
   /** Events that a handler sends outside a run. */
-  #extras({ correlation, eventId, trace }: Delivery, events: readonly EventValue[]): Fanout {
+  extras({ correlation, eventId, trace }: Delivery, events: readonly EventValue[]): Fanout {
     const origin: Origin = { correlation: correlation ?? eventId, causation: eventId, trace };
     return fanOut(this.#registry, events, origin);
   }

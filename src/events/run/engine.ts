@@ -5,8 +5,8 @@
  */
 import type { DatabaseWatch } from "../../storage/retry.ts";
 import { labelIn } from "../../core/errors.ts";
+import { sagaOfRecipient } from "../../core/flow/subscription.ts";
 import { settled } from "../../core/outbox/machine.ts";
-import { listOpenHandlers, OPEN_HANDLER } from "../../outbox/deliveries/handler-queries.ts";
 import { lookFor } from "../../runtime/duty.ts";
 import { LeasePool } from "../../runtime/lease-pool.ts";
 import type { Lease } from "../../runtime/lease.ts";
@@ -15,19 +15,21 @@ import type { AnySaga } from "../../sagas/define/definition.ts";
 import type { TellableEvent } from "../../sagas/journal/signals.ts";
 import type { SagaOutcome } from "../../sagas/view/outcome.ts";
 import type { Clock } from "../../storage/clock.ts";
-import type { Database } from "../../storage/database.ts";
+import type { Database, Row } from "../../storage/database.ts";
+import type { Sql } from "../../storage/sql.ts";
 import type { RefusedWrites } from "../../storage/write/refused-writes.ts";
 import type { SagaRegistry } from "../define/registry.ts";
 import { isAtRest, RunListeners } from "../run-handle.ts";
 import type { WriteAnswer } from "../store/outcome-writer.ts";
 import type { SagaStore } from "../store/saga-store.ts";
 import { FlowStore } from "../store/store.ts";
+import { heartbeat, subscribe } from "../subscriptions/subscriptions.ts";
 import { WaitLonger, type CallTools } from "./call.ts";
 import { continuation, type Continuation } from "./continuation.ts";
 import { FlowDecider } from "./decider.ts";
 import { HandlerTurn } from "./handler-turn.ts";
 import { NOTHING_OUT, type Delivery, type Fanout, type Outcome, type RunRecord } from "./outcome.ts";
-import { notifySagas, routeEvent } from "./route.ts";
+import { applyAnswer, notifySagas, routeEvent, routeToSaga } from "./route.ts";
 
 export interface EventEngineOptions {
   readonly db: Database;
@@ -57,9 +59,6 @@ export interface EventEngineOptions {
   /** Called when something needs an operator, with ids, names and labels. */
   onAttention(fields: Readonly<Record<string, unknown>>, message: string): void;
 }
-
-/** Of the open deliveries, at most this many are looked at for handlers of other services. */
-const OPEN_LOOK_MAX = 1_000;
 
 /** How long one call waits for a saga of steps. */
 const SAGA_WAIT_MS = 5_000;
@@ -97,8 +96,14 @@ export class EventEngine {
     const warn: CallTools["warn"] = (fields, message) => options.warn(fields, message);
     const runSaga: CallTools["runSaga"] = (saga, input, id) => this.#runSaga(saga, input, id);
     this.callTools = { clock: db.clock, errorCodes, keepMessages, graceMs, runSaga, warn };
+    const subscriptions = {
+      dialect: db.dialect,
+      registry,
+      query: (statement: Sql): Promise<readonly Row[]> => this.store.query(statement),
+    };
     this.pool = new LeasePool<Delivery>({
-      check: () => this.#warnOfOthers(),
+      check: () => subscribe(subscriptions),
+      beat: () => heartbeat(subscriptions),
       name: "events",
       clock: db.clock,
       leaseMs,
@@ -110,19 +115,6 @@ export class EventEngine {
       drained: () => this.store.drained(),
       onBug: (error) => options.onBug(error),
     });
-  }
-
-  /** An event reaches the handlers of the process that publishes it: two services with handlers do not share it. */
-  async #warnOfOthers(): Promise<void> {
-    const rows = await this.store.query(listOpenHandlers(this.db.dialect, OPEN_LOOK_MAX));
-    for (const { type, handler } of rows.map((row) => OPEN_HANDLER.read(row))) {
-      const ours = this.registry.subscribers(type).map(({ name }) => name);
-      if (ours.length === 0 || ours.includes(handler)) continue;
-      this.warn(
-        { event: type, handler, ours },
-        "amends: another service has a handler for this event too: an event reaches only the handlers of the process that publishes it; see docs/guides/events.md",
-      );
-    }
   }
 
   warn(fields: Readonly<Record<string, unknown>>, message: string): void {
@@ -188,7 +180,10 @@ export class EventEngine {
   }
 
   #run(delivery: Delivery, lease: Lease): Promise<void> {
+    const saga = sagaOfRecipient(delivery.handler ?? "");
+    if (saga !== undefined) return routeToSaga(this, saga, delivery, lease);
     const handler = this.registry.handler(delivery.handler ?? "");
+    if (delivery.answer !== undefined) return applyAnswer(this, handler, delivery, lease);
     if (!handler) return routeEvent(this, delivery, lease);
     const fields = this.registry.waitedFields(handler.name);
     if (fields) return notifySagas(this, handler, fields, delivery, lease);

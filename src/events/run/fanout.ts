@@ -1,6 +1,7 @@
 /**
  * The rows of an event: one for each of its handlers in this process. Without a handler it becomes one row that a
- * process with handlers routes later.
+ * process with handlers routes later. The statement that writes them adds a row for each handler that only other processes
+ * know (outbox/deliveries/insert-queries.ts).
  */
 import { deliveryId, sealOf, type Sealed } from "../../core/flow/sealed.ts";
 import { claimToken } from "../../core/claim-token.ts";
@@ -42,6 +43,19 @@ export function fanOut(registry: SagaRegistry, events: readonly EventValue[], or
   return { rows, runs };
 }
 
+/** The rows of one event for these handlers alone, whoever else is registered for it. */
+export function fanOutTo(
+  registry: SagaRegistry,
+  event: EventValue,
+  subscribers: readonly Subscriber[],
+  origin: Origin,
+): Fanout {
+  const seal = sealOf(event) as Sealed;
+  const found = subscribers.map((one) => deliveryOf(registry, event, seal, one, origin));
+  const rows = found.map((row) => ({ ...row, fan: "alone" as const }));
+  return { rows, runs: rows.filter(({ opens }) => opens).map((row) => runOf(registry, row)) };
+}
+
 function deliveryOf(
   registry: SagaRegistry,
   event: EventValue,
@@ -53,10 +67,10 @@ function deliveryOf(
   if (!place) return rowOf(seal, name, origin, correlationOf(seal, origin), origin.run?.sagaId, false);
   const { saga, step } = place;
   const correlation = saga.getProcessId(event);
-  if (step === saga.steps[0]) return rowOf(seal, name, origin, correlation, newId(), true);
+  if (step === saga.steps[0]) return rowOf(seal, name, origin, correlation, newId(), true, saga);
   // Only an event that the saga itself sends belongs to its run: no run waits for the same event from outside.
   const isOwn = origin.run?.saga === saga && origin.run.processId === correlation;
-  return rowOf(seal, name, origin, correlation, isOwn ? origin.run.sagaId : undefined, false);
+  return rowOf(seal, name, origin, correlation, isOwn ? origin.run.sagaId : undefined, false, saga, isOwn);
 }
 
 function correlationOf(seal: Sealed, origin: Origin): string | undefined {
@@ -66,11 +80,14 @@ function correlationOf(seal: Sealed, origin: Origin): string | undefined {
 function rowOf(
   seal: Sealed,
   handler: string | undefined,
-  { causation, trace }: Origin,
+  origin: Origin,
   correlation: string | undefined,
   sagaId: string | undefined,
   opens: boolean,
+  saga?: AnySagaDef,
+  isOwn: boolean = saga === undefined,
 ): NewDelivery {
+  const { causation, trace } = origin;
   return {
     id: handler === undefined ? seal.id : deliveryId(seal.id, handler),
     // Not the same each time: an event whose id the caller gave may be published again after the database lost it.
@@ -85,6 +102,9 @@ function rowOf(
     sagaId,
     opens,
     trace,
+    saga: saga?.name,
+    fan: isOwn ? "event" : "apart",
+    eventCorrelation: isOwn ? undefined : correlationOf(seal, origin),
   };
 }
 

@@ -10,12 +10,14 @@ import type { Lease } from "../../runtime/lease.ts";
 import { graceInTransaction } from "../../runtime/own-transaction.ts";
 import { untraced } from "../../runtime/trace.ts";
 import type { Subscriber } from "../define/subscriber.ts";
+import { SagaContractViolation } from "../define/violation.ts";
 import type { WriteAnswer } from "../store/outcome-writer.ts";
 import { SagaStoreFailure } from "../store/saga-store.ts";
 import { callHandler, readEvent, retryOrEnd, type Request } from "./call.ts";
 import type { Prepared, Role } from "./decider.ts";
 import type { EventEngine } from "./engine.ts";
 import { spanOf } from "./handler-span.ts";
+import { foreignSaga, handedOver, readAnswered } from "./hand-over.ts";
 import { isInTime, resultOfLate } from "./late-handler.ts";
 import { NOTHING_OUT, type Delivery, type Outcome, type RunRecord } from "./outcome.ts";
 import { DEADLINE_PASSED, type FinalResult, type HandlerResult, type RetryResult } from "./result.ts";
@@ -45,6 +47,32 @@ export class HandlerTurn {
   async take(): Promise<void> {
     this.#run ??= await this.#engine.runOf(this.#delivery);
     while (!(await this.#attempt()));
+  }
+
+  /** Decides about the result that another process has recorded. */
+  async apply(): Promise<void> {
+    this.#isUnbegun = false;
+    this.#run ??= await this.#engine.runOf(this.#delivery);
+    let result: FinalResult;
+    try {
+      const role = this.#engine.decider.roleOf(this.#delivery, this.#run);
+      result = readAnswered(this.#handler, this.#delivery, role, this.#run);
+    } catch (thrown) {
+      if (!(thrown instanceof SagaContractViolation)) return void (await this.#giveUp("UnreadableEvent"));
+      result = { kind: "exhausted", error: SagaContractViolation.name };
+    }
+    while (!(await this.#conclude(result)));
+  }
+
+  /** Undefined if this process decides about the result itself. */
+  #handedOver(result: FinalResult): Outcome | undefined {
+    const { registry, decider } = this.#engine;
+    const delivery = this.#delivery;
+    const saga = delivery.answer === undefined ? foreignSaga(registry, delivery, this.#run) : undefined;
+    if (saga === undefined) return undefined;
+    const extras = result.kind === "exhausted" ? [] : result.extras;
+    const out = extras.length === 0 ? NOTHING_OUT : decider.extras(delivery, extras);
+    return handedOver(delivery, saga, result, out);
   }
 
   /** True once the delivery is settled or lost. False if its run has changed and must be read again. */
@@ -107,7 +135,7 @@ export class HandlerTurn {
       call: (tx) => callHandler(tools, request, (open = tx)),
       onLate: (late) => lease.keepOrphan(late),
       write: async (session, ok) => {
-        const outcome = decider.outcomeOf(delivery, run, prepared, ok);
+        const outcome = this.#handedOver(ok) ?? decider.outcomeOf(delivery, run, prepared, ok);
         const next = this.#engine.continuation(outcome, lease);
         let answer: WriteAnswer | undefined;
         try {
@@ -155,6 +183,8 @@ export class HandlerTurn {
 
   #conclude(result: FinalResult): Promise<boolean> {
     try {
+      const handedOn = this.#handedOver(result);
+      if (handedOn) return this.#settle(handedOn);
       const prepared = this.#engine.decider.prepare(this.#delivery, this.#run, result);
       if (prepared instanceof Promise) return this.#concludeLater(prepared, result);
       return this.#settle(this.#outcomeOf(prepared, result));

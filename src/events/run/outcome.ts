@@ -2,7 +2,7 @@
  * The types that the parts of the event flow share: deliveries, runs, and the changes that are written together.
  */
 import type { FlowState } from "../../core/flow/state.ts";
-import type { DeliveryOutcome, DeliveryRow, NewDelivery } from "../../outbox/deliveries/row.ts";
+import type { ClaimedDelivery, DeliveryOutcome, NewDelivery } from "../../outbox/deliveries/row.ts";
 
 /** One run of a saga over events, as it is stored. */
 export interface RunRecord {
@@ -18,7 +18,7 @@ export interface RunRecord {
 }
 
 /** One event on its way to one handler; without a handler, an event that is still to be routed. */
-export interface Delivery extends DeliveryRow {
+export interface Delivery extends ClaimedDelivery {
   /** The run that waits for it, if it was read together with it. */
   readonly run: RunRecord | undefined;
 }

@@ -7,7 +7,8 @@ import { matchValue } from "../../sagas/define/interests.ts";
 import type { Subscriber } from "../define/subscriber.ts";
 import { readEvent } from "./call.ts";
 import type { EventEngine } from "./engine.ts";
-import { fanOut } from "./fanout.ts";
+import { HandlerTurn } from "./handler-turn.ts";
+import { fanOut, fanOutTo } from "./fanout.ts";
 import { NOTHING_OUT, type Delivery, type Outcome } from "./outcome.ts";
 
 /** Routes an event that was published in a process without handlers for it. */
@@ -25,6 +26,55 @@ export async function routeEvent(engine: EventEngine, delivery: Delivery, lease:
     outcome = { delivery, to: settled("abandon"), error: label, out: NOTHING_OUT };
   }
   return settle(engine, outcome, delivery, lease);
+}
+
+/** How long an event waits for a process whose definition of a saga takes it. */
+const NEWER_MS = 60_000;
+
+/**
+ * Hands an event to the steps of a saga that take it. A process without the saga has published it, or one with other steps:
+ * it cannot tell which process of the saga is meant.
+ */
+export async function routeToSaga(
+  engine: EventEngine,
+  name: string,
+  delivery: Delivery,
+  lease: Lease,
+): Promise<void> {
+  const { registry } = engine;
+  const steps = registry
+    .subscribers(delivery.name)
+    .filter((one) => registry.mapping.get(one.name)?.saga.name === name);
+  const [first] = steps;
+  const { correlation, causation, trace, handler = "" } = delivery;
+  const queue = correlation === undefined ? undefined : { handler, correlation };
+  if (!first || first.on.version < delivery.version) {
+    const later = { delivery, to: settled("park"), waitMs: NEWER_MS, uncounted: true, out: NOTHING_OUT };
+    return settle(engine, later, delivery, lease);
+  }
+  const event = readEvent(first, delivery);
+  if (!event) return settle(engine, unreadable(delivery), delivery, lease);
+  let outcome: Outcome;
+  try {
+    const out = fanOutTo(registry, event, steps, { correlation, causation, trace });
+    outcome = { delivery, to: settled("succeed"), queue, out };
+  } catch (error) {
+    const label = errorLabel(error, engine.callTools.errorCodes);
+    outcome = { delivery, to: settled("abandon"), error: label, out: NOTHING_OUT };
+  }
+  return settle(engine, outcome, delivery, lease);
+}
+
+/** Applies the result that a process without the saga has recorded. */
+export async function applyAnswer(
+  engine: EventEngine,
+  handler: Subscriber | undefined,
+  delivery: Delivery,
+  lease: Lease,
+): Promise<void> {
+  if (handler) return new HandlerTurn(engine, handler, delivery, lease).apply();
+  const later = { delivery, to: settled("park"), waitMs: NEWER_MS, uncounted: true, out: NOTHING_OUT };
+  return settle(engine, later, delivery, lease);
 }
 
 /** Notifies the sagas of steps that wait for this event. Idempotent: each saga gets it once. */

@@ -28,9 +28,10 @@ import type { WriteMode } from "../../storage/write/checked-write.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { fields } from "../../storage/fields.ts";
 import { statementsOf, type Stage } from "../../storage/write/stages.ts";
-import { raw, sql, type Sql } from "../../storage/sql.ts";
+import { empty, raw, sql, type Sql } from "../../storage/sql.ts";
 import { projection, type Projection } from "../../storage/table.ts";
 import type { Outcome } from "../run/outcome.ts";
+import { heardOf } from "../subscriptions/queries.ts";
 import { hasBegun, insertRuns, isUnmoved, moveRuns, type RunInsert, type RunMove } from "./run-queries.ts";
 
 /** The changes of one commit. Deliveries and runs are in the order of their ids, which avoids deadlocks. */
@@ -76,7 +77,8 @@ export function writeStatements(
   const { outcomes, moves, runs, rows } = contents;
   const isCaused = mode === "checked" && outcomes.length > 0;
   const queued = outcomes.filter(({ queue }) => queue !== undefined);
-  const notice = rows.some(({ isClaimed }) => !isClaimed) ? dialect.notify() : undefined;
+  const notice = rows.length > 0 ? dialect.notify() : undefined;
+  const isSure = rows.some(({ isClaimed }) => !isClaimed);
   const stages: Stage[] = [];
   if (outcomes.length > 0) stages.push(markStage(dialect, contents, mode));
   if (moves.length > 0) stages.push(moveStage(dialect, moves, mode));
@@ -87,8 +89,13 @@ export function writeStatements(
     stages.push({ name: "behind", statement, expectRows: 0 });
   }
   if (notice) {
-    const statement = sql`select ${answer("notified")} from (${notice}) as notice`;
-    stages.push({ name: "notified", statement, expectRows: 1 });
+    // Without a row that waits here, one may wait for a handler that only other processes know.
+    const waits = sql`where exists (select 1 from inserted where not ${IS_CLAIMED})`;
+    const statement = sql`select ${answer("notified")} from (${notice}) as notice ${isSure ? empty : waits}`;
+    const expectRows = isSure
+      ? 1
+      : sql`(select case when exists (select 1 from inserted where not ${IS_CLAIMED}) then 1 else 0 end)`;
+    stages.push({ name: "notified", statement, expectRows });
   }
   const columns = Object.values(ANSWER.shape).map(({ name }) => name);
   return stages.length === 0 ? [] : statementsOf(dialect, stages, columns);
@@ -122,10 +129,11 @@ function insertStage(
 ): Stage {
   const expectRows = rows.filter(({ isClaimed }) => isClaimed).length;
   if (outcomes.length + runs.length + expectRows === 0)
-    return { name: "inserted", statement: insertWaiting(dialect, rows, mode) };
+    return { name: "inserted", statement: insertWaiting(dialect, rows, mode, heardOf(dialect, rows)) };
   const columns = answer("inserted", "entry_id", "token", dialect.epochMs(raw("enqueued_at")));
   const statement = insertDeliveries(dialect, rows, {
     mode,
+    heard: heardOf(dialect, rows),
     isCaused: mode === "checked" && outcomes.length > 0,
     hasBegun: hasBegun(dialect, runs.length > 0),
     leaseMs,

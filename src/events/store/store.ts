@@ -11,7 +11,8 @@ import {
 } from "../../outbox/deliveries/claim-queries.ts";
 import { untilDeliveryDue } from "../../outbox/deliveries/look-queries.ts";
 import {
-  DELIVERY,
+  CLAIMED_DELIVERY,
+  type ClaimedDelivery,
   type DeliveryClaim,
   type DeliveryRow,
   type NewDelivery,
@@ -34,6 +35,7 @@ import {
   type WriteItem,
   type WriteTools,
 } from "./outcome-writer.ts";
+import { placeOf } from "../subscriptions/queries.ts";
 import { moveRuns, selectRuns, selectRunsOf } from "./run-queries.ts";
 import { STORED_RUN, toRun } from "./run-row.ts";
 import { saveStates, type SagaStore } from "./saga-store.ts";
@@ -186,8 +188,10 @@ export class FlowStore {
     except: readonly string[] = [],
   ): Promise<readonly Delivery[]> {
     const fair = { deliverable: this.#turns.order(known.deliverable), routable: known.routable };
-    const rows = await this.#writer.query(claimDeliveries(this.dialect, fair, limit, this.#leaseMs, except));
-    const claimed = rows.map((row) => DELIVERY.read(row));
+    const rows = await this.#writer.query(
+      claimDeliveries(this.dialect, fair, limit, this.#leaseMs, except, placeOf(this.dialect)),
+    );
+    const claimed = rows.map((row) => CLAIMED_DELIVERY.read(row));
     this.#turns.served(claimed.map(({ handler, version }) => `${handler}@${version}`));
     const ids = claimed.flatMap(({ handler, sagaId }) => (handler === undefined || !sagaId ? [] : [sagaId]));
     const runs = ids.length === 0 ? NO_RUNS : await this.runs(ids);
@@ -268,11 +272,11 @@ export class FlowStore {
 
 const NO_RUNS: ReadonlyMap<string, RunRecord> = new Map();
 
-export function toDelivery(row: DeliveryRow, run?: RunRecord): Delivery {
+export function toDelivery(row: DeliveryRow & Partial<ClaimedDelivery>, run?: RunRecord): Delivery {
   // An event that a saga of steps emitted belongs to the trace of that saga.
   const trace =
     readTraceparent(row.trace) ?? (row.sagaId === undefined ? undefined : sagaTraceparent(row.sagaId));
-  return { ...row, run, trace };
+  return { answer: undefined, place: undefined, ...row, run, trace };
 }
 
 async function inTurn(session: Session, statements: readonly Sql[]): Promise<readonly (readonly Row[])[]> {

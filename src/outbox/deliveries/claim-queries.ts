@@ -41,13 +41,14 @@ function deliveries(dialect: Dialect, { deliverable, routable }: KnownEvents): C
   return { ...OUTBOX, classes: [ofClass("0"), ofClass("1"), { where: unrouted }] };
 }
 
-/** Returns `DELIVERY` rows. */
+/** Returns `CLAIMED_DELIVERY` rows. `place` is an expression over the claimed row, whose columns have no alias. */
 export function claimDeliveries(
   dialect: Dialect,
   known: KnownEvents,
   limit: number,
   leaseMs: number,
   except: readonly string[] = [],
+  place: Sql = raw("null"),
 ): Sql {
   return claimStatement(dialect, deliveries(dialect, known), {
     limit,
@@ -55,7 +56,7 @@ export function claimDeliveries(
     except,
     where: raw("true"),
     set: sql`status = ${literals([CLAIMED])}, attempts = c.attempts + 1`,
-    returning: DELIVERY.columns(dialect),
+    returning: sql`${DELIVERY.columns(dialect)}, answer, ${place} as place`,
   });
 }
 

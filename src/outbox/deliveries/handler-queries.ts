@@ -1,24 +1,59 @@
-/** The handlers that open deliveries are for. */
-import { CLAIMABLE } from "../../core/outbox/machine.ts";
-import { text } from "../../storage/column.ts";
+/** The open deliveries of a registered handler, for operators. */
+import { CLAIMABLE, HELD, SUPERSEDED } from "../../core/outbox/machine.ts";
 import type { Dialect } from "../../storage/database.ts";
-import { literals, sql, type Sql } from "../../storage/sql.ts";
-import { projection, type Projection } from "../../storage/table.ts";
+import { literals, raw, sql, type Sql } from "../../storage/sql.ts";
 
-export interface OpenHandler {
-  /** The type of the event. */
-  readonly type: string;
-  readonly handler: string;
+const IS_OPEN = sql`o.kind = 'delivery' and o.lane <> '' and o.status in (${literals(CLAIMABLE)})`;
+
+/** The lanes of all versions of a name: `A` is the character after `@`. */
+function inLanes(name: Sql): Sql {
+  return sql`o.lane >= ${name} || '@' and o.lane < ${name} || 'A'`;
 }
 
-export const OPEN_HANDLER: Projection<OpenHandler> = projection<OpenHandler>({
-  type: text("name"),
-  handler: text("handler"),
-});
+/** Rows of `o`: the open deliveries of this event under this name. */
+function openUnder(dialect: Dialect, name: Sql, event: Sql): Sql {
+  return sql`${dialect.table("outbox")} as o where ${IS_OPEN} and ${inLanes(name)} and o.name = ${event}`;
+}
 
-/** Of the open deliveries, at most this many are looked at. */
-export function listOpenHandlers(dialect: Dialect, lookMax: number): Sql {
-  return sql`select d.name, d.handler from (select name, handler from ${dialect.table("outbox")}
-      where kind = 'delivery' and lane <> '' and status in (${literals(CLAIMABLE)}) and handler is not null limit ${lookMax}) as d
-    group by d.name, d.handler order by d.name, d.handler`;
+/** Events that no process has routed yet. */
+function openUnrouted(dialect: Dialect, event: Sql): Sql {
+  return sql`${dialect.table("outbox")} as o where o.event_id is not null and o.handler is null
+    and o.status in (${literals(CLAIMABLE)}) and o.name = ${event}`;
+}
+
+/** An expression: how much waits for the handler `h`, up to a limit. A retired one is not waited for by what is not routed yet. */
+export function backlogOf(dialect: Dialect, max: number): Sql {
+  const [event, limit] = [raw("h.event"), raw(String(max))];
+  const under = (name: string): Sql =>
+    sql`select * from (select 1 from ${openUnder(dialect, raw(name), event)} limit ${limit}) as a`;
+  return sql`(select count(*) from (${under("h.recipient")} union all
+      ${under("case when h.recipient <> h.handler then h.handler else '' end")} union all
+      select * from (select 1 from ${openUnrouted(dialect, event)} and h.retired_at is null limit ${limit}) as c) as listed)`;
+}
+
+/** Whether anything waits for the handler `h`. */
+export function hasBacklog(dialect: Dialect): Sql {
+  const event = raw("h.event");
+  return sql`(exists (select 1 from ${openUnder(dialect, raw("h.recipient"), event)})
+    or exists (select 1 from ${openUnder(dialect, raw("h.handler"), event)})
+    or (h.retired_at is null and exists (select 1 from ${openUnrouted(dialect, event)})))`;
+}
+
+/** Returns a row if a run of a saga waits for this handler. */
+export function findAwaited(dialect: Dialect, handler: string, recipient: string): Sql {
+  const under = (name: string): Sql =>
+    sql`select o.entry_id from ${dialect.table("outbox")} as o
+      where ${IS_OPEN} and ${inLanes(sql`${name}`)} and o.handler = ${handler} and o.saga_id is not null limit 1`;
+  return sql`select * from (${under(handler)}) as a union all select * from (${under(recipient)}) as b`;
+}
+
+const RETIRED_LABEL = "HandlerRetired";
+
+/** Supersedes open deliveries of this event that no process works on. Returns their ids. */
+export function supersedeOpen(dialect: Dialect, name: string, event: string, limit: number): Sql {
+  const isLeased = sql`o.status in (${literals(HELD)}) and o.next_attempt_at > ${dialect.now()}`;
+  return sql`update ${dialect.table("outbox")} set status = ${literals([SUPERSEDED])}, last_error = ${literals([RETIRED_LABEL])}
+    where entry_id in (select o.entry_id from ${openUnder(dialect, sql`${name}`, sql`${event}`)}
+      and not (${isLeased}) limit ${limit} ${dialect.forUpdateOf("o", "skip locked")})
+    returning entry_id`;
 }

@@ -1,6 +1,6 @@
 /** The stages and statements that insert event rows: publications and follow-ups of outcomes. */
 import { CLAIMABLE, settled, SUPERSEDED } from "../../core/outbox/machine.ts";
-import { bigint, flag, instant, int, text, uuid } from "../../storage/column.ts";
+import { bigint, flag, instant, int, text, uuid, type Field } from "../../storage/column.ts";
 import type { UniqueKey, WriteMode } from "../../storage/write/checked-write.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { fields, type Fields } from "../../storage/fields.ts";
@@ -8,7 +8,11 @@ import { empty, literals, raw, sql, type Sql } from "../../storage/sql.ts";
 import { projection, type Projection } from "../../storage/table.ts";
 import { CLAIMED } from "./claim-queries.ts";
 import { causedFields, causedRows, type Caused } from "./outcome-queries.ts";
-import type { DeliveryRow, NewDelivery } from "./row.ts";
+import { FANS, type DeliveryRow, type NewDelivery } from "./row.ts";
+
+const APART = String(FANS.indexOf("apart"));
+const ALONE = FANS.indexOf("alone");
+const ROUTED = settled("succeed");
 
 /** A row, and how it is written. */
 export interface DeliveryInsert extends Caused {
@@ -31,8 +35,17 @@ const EVENT: Fields<DeliveryInsert> = fields<DeliveryInsert>({
   traceparent: text(({ row }) => row.trace, { default: null }),
 });
 
+/** What the rows for handlers that only other processes know need beside them. */
+const FOREIGN: Readonly<Record<string, Field<DeliveryInsert>>> = {
+  fan: int(({ row }) => FANS.indexOf(row.fan), { default: 0 }),
+  event_correlation: text(({ row }) => row.eventCorrelation, { default: null }),
+};
+
+const WAITING_INSERT = fields<DeliveryInsert>({ ...EVENT.shape, ...FOREIGN });
+
 const INSERT = causedFields<DeliveryInsert>({
   ...EVENT.shape,
+  ...FOREIGN,
   /** 0 for a row that is not claimed at once. */
   first_token: bigint(({ row, isClaimed }) => (isClaimed ? row.firstToken : 0)),
   opens: flag(({ row }) => row.opens, { default: 0 }),
@@ -60,15 +73,29 @@ const ON_CONFLICT: Readonly<Record<WriteMode, Sql>> = {
 
 export const DELIVERY_KEY: UniqueKey = { table: "outbox", constraint: "outbox_pkey", columns: ["entry_id"] };
 
+/**
+ * The handlers that are registered for the events of a statement and that its process does not know in the same way: a select
+ * of `event`, `handler`, `recipient`, `hash` and `is_step`. It is part of the statement, so that it is as new as the events.
+ */
+export type Heard = Sql;
+
 /** Rows that wait for any worker. */
-export function insertWaiting(dialect: Dialect, inserts: readonly DeliveryInsert[], mode: WriteMode): Sql {
-  return sql`insert into ${dialect.table("outbox")} (${EVENT.names}, kind, lane, enqueued_at)
-    select ${EVENT.list()}, ${kindOf("r")}, ${laneOf("r")}, ${dialect.now()}
-    from ${dialect.rows(EVENT, inserts)} where true${ON_CONFLICT[mode]}`;
+export function insertWaiting(
+  dialect: Dialect,
+  inserts: readonly DeliveryInsert[],
+  mode: WriteMode,
+  heard: Heard,
+): Sql {
+  return sql`with heard as materialized (${heard}),
+    n as materialized (select r.*, ${dialect.now()} as written_at from ${dialect.rows(WAITING_INSERT, inserts)})
+    insert into ${dialect.table("outbox")} (${EVENT.names}, kind, lane, status, enqueued_at)
+    select ${EVENT.list("n")}, ${kindOf("n")}, ${laneOf("n")}, ${statusOfOwn(literals([WAITING]))}, n.written_at from n where ${IS_OWN}
+    union all select ${foreignRows(dialect)}${ON_CONFLICT[mode]}`;
 }
 
 export interface InsertOptions {
   readonly mode: WriteMode;
+  readonly heard: Heard;
   /** A row is written only if the delivery that causes it is settled. */
   readonly isCaused: boolean;
   /** The run `r.saga_id` begins with this statement. */
@@ -83,7 +110,7 @@ export interface InsertOptions {
 export function insertDeliveries(
   dialect: Dialect,
   inserts: readonly DeliveryInsert[],
-  { mode, isCaused, hasBegun, leaseMs, returning }: InsertOptions,
+  { mode, heard, isCaused, hasBegun, leaseMs, returning }: InsertOptions,
 ): Sql {
   const outbox = dialect.table("outbox");
   const now = dialect.now();
@@ -94,13 +121,72 @@ export function insertDeliveries(
   const status = sql`case when r.opens = 1 and not ${hasBegun} then ${literals([SUPERSEDED])}
     when r.first_token > 0 and ${isFirst} then ${literals([CLAIMED])} else ${literals([WAITING])} end`;
   const isOurs = sql`n.status = ${literals([CLAIMED])}`;
+  const noInstant = dialect.pick({ postgres: "null::timestamptz", sqlite: "null" });
   // MATERIALIZED, otherwise the planner computes the status once per use.
-  return sql`with n as materialized (select r.*, ${status} as status from ${relation} where ${condition})
-    insert into ${outbox} (${EVENT.names}, kind, lane, status, attempts, token, enqueued_at, last_attempt_at, next_attempt_at)
-    select ${EVENT.list("n")}, ${kindOf("n")}, ${laneOf("n")}, n.status,
-      case when ${isOurs} then 1 else 0 end, case when ${isOurs} then n.first_token else 0 end, ${now},
+  return sql`with heard as materialized (${heard}),
+    n as materialized (select r.*, ${status} as status, ${now} as written_at from ${relation} where ${condition})
+    insert into ${outbox} (${EVENT.names}, kind, lane, status, enqueued_at, attempts, token, last_attempt_at, next_attempt_at)
+    select ${EVENT.list("n")}, ${kindOf("n")}, ${laneOf("n")}, ${statusOfOwn(raw("n.status"))}, n.written_at,
+      case when ${isOurs} then 1 else 0 end, case when ${isOurs} then n.first_token else 0 end,
       case when ${isOurs} then ${now} end, case when ${isOurs} then ${dialect.plusMs(now, leaseMs)} end
-    from n where true${ON_CONFLICT[mode]} returning ${returning}`;
+    from n where ${IS_OWN} union all select ${foreignRows(dialect, ["0", "0", noInstant, noInstant])}${ON_CONFLICT[mode]} returning ${returning}`;
+}
+
+/**
+ * A row is left out if the table knows its handler as the step of a saga that this process does not have, or if it is an
+ * event without handlers here that others have handlers for. The row of an event that a run sends is kept for its trail.
+ */
+const IS_OWN =
+  raw(`case when n.handler is null then n.saga_id is not null or not exists (select 1 from heard where heard.event = n.name)
+      else not exists (select 1 from heard where heard.event = n.name and heard.handler = n.handler and heard.is_step = 1) end`);
+
+function statusOfOwn(status: Sql): Sql {
+  return sql`case when n.handler is null and n.saga_id is not null and exists (select 1 from heard where heard.event = n.name)
+      then ${literals([ROUTED])} else ${status} end`;
+}
+
+/** Texts that are the same for every statement: they are long, and a publication of one event would be slow to build them. */
+const cached = new WeakMap<Dialect, Map<string, Sql>>();
+
+/**
+ * One row for each event and each handler that is known to others: the columns of `EVENT`, kind, lane, status, the instant, and
+ * `more`. `n.written_at` is the instant of the statement.
+ */
+function foreignRows(dialect: Dialect, more: readonly string[] = []): Sql {
+  let texts = cached.get(dialect);
+  if (!texts) cached.set(dialect, (texts = new Map()));
+  const key = more.join();
+  let text = texts.get(key);
+  if (!text) texts.set(key, (text = raw(foreignText(dialect, more))));
+  return text;
+}
+
+function foreignText(dialect: Dialect, more: readonly string[]): string {
+  const values: Readonly<Record<string, string>> = {
+    entry_id: deliveryIdOf(dialect, "n.event_id", "h.hash"),
+    handler: "h.recipient",
+    correlation: `case when n.fan = ${APART} then n.event_correlation else n.correlation end`,
+    saga_id: `case when n.fan <> ${APART} then n.saga_id end`,
+  };
+  const names = EVENT.all.map(({ name }) => name);
+  const columns = names.map((name) => `${values[name] ?? `n.${name}`} as ${name}`);
+  const listed = [...names, "kind", "lane", "status", "enqueued_at"].map((name) => `o.${name}`);
+  return `${[...listed, ...more].join(", ")} from (
+      select ${columns.join(", ")}, 'delivery' as kind, h.recipient || '@' || n.event_version as lane, ${literals([WAITING]).text} as status,
+        n.written_at as enqueued_at, row_number() over (partition by n.event_id, h.recipient order by n.fan, n.entry_id) as place
+      from n join (select distinct event, recipient, hash from heard) as h on h.event = n.name where n.fan < ${ALONE}) as o
+    where o.place = 1`;
+}
+
+/** What `deliveryId` computes. SQLite has no function that reads hexadecimal digits. */
+function deliveryIdOf(dialect: Dialect, eventId: string, hash: string): string {
+  const digit = (at: number): string =>
+    `((instr('0123456789abcdef', substr(${eventId}, ${29 + at}, 1)) - 1) << ${28 - 4 * at})`;
+  const tail = `(${Array.from({ length: 8 }, (_, at) => digit(at)).join(" + ")})`;
+  return dialect.pick({
+    postgres: `(substr(${eventId}::text, 1, 28) || lpad(to_hex(('x' || substr(${eventId}::text, 29))::bit(32)::bigint # ${hash}), 8, '0'))::uuid`,
+    sqlite: `substr(${eventId}, 1, 28) || printf('%08x', (${tail} | ${hash}) - (${tail} & ${hash}))`,
+  });
 }
 
 /** The inserted rows that this process claimed. */

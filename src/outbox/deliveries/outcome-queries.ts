@@ -16,6 +16,8 @@ export const MARK: Fields<DeliveryOutcome> = fields<DeliveryOutcome>({
   to_status: text(({ to }) => to),
   wait_ms: float(({ waitMs }) => waitMs, { default: null }),
   error: text(({ error }) => error, { default: null }),
+  to_lane: text(({ lane }) => lane, { default: null }),
+  answer: text(({ answer }) => answer, { default: null }),
   uncounted: flag(({ uncounted }) => uncounted === true, { default: 0 }),
 });
 
@@ -34,6 +36,7 @@ export function markDeliveries<Outcome extends DeliveryOutcome>(
   const wait = dialect.plusMs(dialect.now(), raw("r.wait_ms"));
   return sql`update ${dialect.table("outbox")} as c
     set status = r.to_status, last_error = coalesce(r.error, c.last_error), attempts = c.attempts - r.uncounted,
+      lane = coalesce(r.to_lane, c.lane), answer = coalesce(r.answer, c.answer),
       next_attempt_at = case when r.wait_ms is null then null else ${wait} end
     from ${dialect.rows(given, outcomes)} where ${HOLDS} and ${condition} returning ${returning}`;
 }

@@ -7,6 +7,12 @@ import type { OutboxStatus } from "../../core/outbox/machine.ts";
 import { bigint, instant, int, optional, text, uuid } from "../../storage/column.ts";
 import { projection, table, type Projection, type Table } from "../../storage/table.ts";
 
+/**
+ * How the rows for handlers that only other processes know follow from a row. `apart`: the row has the correlation of a
+ * saga's process, and theirs is that of the event. `alone`: none follow from it.
+ */
+export const FANS = ["event", "apart", "alone"] as const;
+
 /** A row to be written. */
 export interface NewDelivery {
   readonly id: string;
@@ -26,6 +32,11 @@ export interface NewDelivery {
   readonly opens: boolean;
   /** The traceparent that it belongs to. */
   readonly trace: string | undefined;
+  /** The saga that the handler does a step of, as this process knows it. */
+  readonly saga: string | undefined;
+  readonly fan: (typeof FANS)[number];
+  /** If the row is `apart`: the correlation of the event. */
+  readonly eventCorrelation: string | undefined;
 }
 
 /** The id and the token of a claim: together they are unique. */
@@ -44,6 +55,10 @@ export interface DeliveryOutcome {
   readonly error?: string | undefined;
   /** The claim does not count as an attempt. */
   readonly uncounted?: boolean | undefined;
+  /** The delivery goes to the workers of this lane from now on. */
+  readonly lane?: string | undefined;
+  /** The recorded result of its handler, as JSON. */
+  readonly answer?: string | undefined;
   /** True if later deliveries of the same correlation and handler may wait for this one. */
   readonly queue?: { readonly handler: string; readonly correlation: string } | undefined;
 }
@@ -78,6 +93,20 @@ export const DELIVERY: Table<DeliveryRow> = table("outbox", {
   attempts: int("attempts"),
   trace: optional(text("traceparent")),
   timeMs: instant("enqueued_at"),
+});
+
+/** A delivery as a claim returns it. */
+export interface ClaimedDelivery extends DeliveryRow {
+  /** The result of its handler, if another process has recorded it. */
+  readonly answer: string | undefined;
+  /** `step:` or `undo:` and a saga, if its handler is registered as a part of that saga. */
+  readonly place: string | undefined;
+}
+
+export const CLAIMED_DELIVERY: Projection<ClaimedDelivery> = projection({
+  ...DELIVERY.shape,
+  answer: optional(text("answer")),
+  place: optional(text("place")),
 });
 
 /** The same with the fields that operators need. */

@@ -62,10 +62,11 @@ export class Presence {
     this.#owner = owner;
   }
 
-  async seen(isRun: boolean): Promise<void> {
+  /** The signs of life of the worker's duties are part of the same commit. */
+  async seen(isRun: boolean, beats: readonly Sql[] = []): Promise<void> {
     const { dialect } = this.#db;
     const isTaken = !this.#isKnown && (await this.#query(takeOldRow(dialect, this.#owner, isRun))).length > 0;
-    if (!isTaken) await this.#query(saySeen(dialect, this.#owner, isRun));
+    if (!isTaken) await this.#query(saySeen(dialect, this.#owner, isRun), beats);
     this.#isKnown = true;
   }
 
@@ -74,7 +75,12 @@ export class Presence {
   }
 
   /** Tried once: the next beat comes soon. */
-  #query(statement: Sql): Promise<readonly Row[]> {
-    return persist(this.#db, () => this.#db.query(statement, ANSWER_MS), { attemptMax: 1 });
+  #query(statement: Sql, more: readonly Sql[] = []): Promise<readonly Row[]> {
+    const send = async (): Promise<readonly Row[]> => {
+      if (more.length === 0) return this.#db.query(statement, ANSWER_MS);
+      const [rows = []] = await this.#db.batch([statement, ...more]);
+      return rows;
+    };
+    return persist(this.#db, send, { attemptMax: 1 });
   }
 }

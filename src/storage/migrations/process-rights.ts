@@ -48,7 +48,7 @@ export const SCHEDULE_RIGHTS: Role = {
 /** For a worker that delivers events: they start and reach sagas. */
 export const EVENT_RIGHTS: Role = {
   name: "events",
-  grants: together(SAGA_RIGHTS.grants, { outbox: CHANGE, saga_state: CHANGE }),
+  grants: together(SAGA_RIGHTS.grants, { outbox: CHANGE, saga_state: CHANGE, event_handlers: CHANGE }),
 };
 
 /** For a worker that makes calls. */
@@ -88,6 +88,7 @@ const LISTED: readonly string[] = [
   "schedules",
   "schedule_ticks",
   "saga_state",
+  "event_handlers",
   "outbox",
   "subjects",
   "audit_events",
@@ -119,6 +120,7 @@ const OPERATORS: Grants = {
   schedules: { update: true, delete: true },
   schedule_ticks: { delete: true },
   saga_state: { update: true },
+  event_handlers: { update: true },
   outbox: { insert: true, update: true },
   operator_actions: { insert: true },
   pauses: { insert: true, delete: true },

@@ -62,6 +62,13 @@ export async function add(db: Database, kind: AttentionKind, sinceMs: number, na
           (id, name, kind, status, context, plan, version, token, next_attempt_at, created_at, updated_at)
         values (${`of-${name}`}, ${name}, ${`${name}@1#`}, 'RUNNING', '{"input":{}}', 'one', 1, 1, ${at}, ${at}, ${at}) returning id`);
       return `${name}@1#`;
+    case "unserved-handler":
+      await insert(sql`insert into ${table("event_handlers")}
+          (event, handler, kind, version, recipient, hash, registered_at, seen_at)
+        values ('Placed', ${name}, 'consumer', 1, ${name}, 1, ${at}, ${at}) returning handler`);
+      await insert(sql`insert into ${table("outbox")} (entry_id, kind, name, event_id, event_version, handler, lane, enqueued_at)
+        values (${randomUUID()}, 'delivery', 'Placed', ${randomUUID()}, 1, ${name}, ${`${name}@1`}, ${at}) returning entry_id`);
+      return name;
     case "overdue-schedule":
       return insert(sql`insert into ${table("schedules")} (name, cron, timezone, saga, version, lane, input, overlap, missed,
           jitter_ms, token, tick_at, next_at, created_at, updated_at)

@@ -1,14 +1,18 @@
 /**
  * The sagas over events. `saga_state` has one row per run of a process, and at most one of them is open; its
  * `trail` names the rows of the outbox that were written for it, so that the outbox needs no index by run. `notes`
- * holds operator actions with their reasons.
+ * holds operator actions with their reasons. `event_handlers` has one row for each handler that a worker has registered for an
+ * event: whoever publishes the event writes a delivery for each of them, under the name `recipient`.
  */
 import { flowMachine, OPEN_FLOWS } from "../../../core/flow/machine.ts";
+import { SUBSCRIPTION_KINDS } from "../../../core/flow/subscription.ts";
 import { isState, oneOf, type Ddl } from "../ddl.ts";
 
-export function events({ instant, uuid, id, table, index, uniqueIndex, end, refuse }: Ddl): string[] {
+export function events(ddl: Ddl): string[] {
+  const { instant, uuid, id, table, index, uniqueIndex, end, refuse } = ddl;
   const name = table("saga_state");
   return [
+    ...handlers(ddl),
     `create table ${name} (
       saga_id ${id} not null unique,
       saga_type ${id} not null,
@@ -50,5 +54,26 @@ export function events({ instant, uuid, id, table, index, uniqueIndex, end, refu
       when: oneOf("old.status", flowMachine.terminal),
       message: "amends: a run that has ended never changes",
     }),
+  ];
+}
+
+/** A handler of a step is reached through its saga: its `recipient` is the saga's, and a process that has the saga opens the run. */
+function handlers({ instant, bigint, id, table, end }: Ddl): string[] {
+  return [
+    `create table ${table("event_handlers")} (
+      event ${id} not null,
+      handler ${id} not null,
+      kind text not null check (${oneOf("kind", SUBSCRIPTION_KINDS)}),
+      version integer not null,
+      saga ${id},
+      step text,
+      recipient ${id} not null,
+      hash ${bigint} not null,
+      registered_at ${instant} not null,
+      seen_at ${instant} not null,
+      retired_at ${instant},
+      notes text not null default '[]',
+      primary key (event, handler)
+    ${end("changing", "keyed")}`,
   ];
 }

@@ -40,6 +40,7 @@ export function outbox(ddl: Ddl): string[] {
       causation ${uuid},
       dedupe_key text, dedupe_input text,
       payload text,
+      answer text,
       generation integer not null default 0,
       verification text check (${oneOf("verification", VERIFICATIONS)}),
       status text not null ${initially(outboxMachine)} check (${oneOf("status", outboxMachine.states)}),
