@@ -6,7 +6,7 @@ import { randomBytes } from "node:crypto";
 import { createServer, type AddressInfo } from "node:net";
 import { dirname, relative } from "node:path";
 import process from "node:process";
-import { launch, optionWords } from "../program/child.ts";
+import { launch, optionWords } from "../processes/child.ts";
 import { command, flag, number, type Command, type Values } from "../program/command.ts";
 import { findConfig } from "../config/load-config.ts";
 import { Trouble } from "../program/failure.ts";
@@ -17,7 +17,7 @@ import { CONSOLE_PORT } from "../../console/http/node-http.ts";
 import { serve } from "../program/service.ts";
 import { JSON_OUT } from "../program/shared-options.ts";
 import { DATABASE, openLocal } from "../source/source.ts";
-import { watchProject } from "../program/watch.ts";
+import { watchProject } from "../processes/watch.ts";
 import type { ExitCode, World } from "../program/world.ts";
 
 const OPTIONS = {

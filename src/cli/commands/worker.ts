@@ -7,8 +7,8 @@ import { command, flag, number, text, type Command } from "../program/command.ts
 import { UsageError } from "../program/failure.ts";
 import { ink, paint } from "../terminal/ink.ts";
 import { logLines } from "../terminal/log-lines.ts";
-import { optionWords } from "../program/child.ts";
-import { serveProcesses, WATCHED } from "../program/processes.ts";
+import { optionWords } from "../processes/child.ts";
+import { serveProcesses, WATCHED } from "../processes/supervisor.ts";
 import { readDuration, serve, type WorkerMessage } from "../program/service.ts";
 import { JSON_OUT } from "../program/shared-options.ts";
 import { DATABASE, openLocal, type Local } from "../source/source.ts";

@@ -11,8 +11,8 @@ import { ink, paint } from "../terminal/ink.ts";
 import type { Output } from "../terminal/output.ts";
 import { span } from "../terminal/words.ts";
 import { launch, type Child, type ChildEnd } from "./child.ts";
-import { announce, fired, listening, report, type WorkerMessage } from "./service.ts";
-import type { ExitCode, World } from "./world.ts";
+import { announce, fired, listening, report, type WorkerMessage } from "../program/service.ts";
+import type { ExitCode, World } from "../program/world.ts";
 
 export interface ProcessesOptions {
   /** How many processes. */

@@ -1,7 +1,7 @@
 /** A command of this program in a process of its own, which ends with this one. */
 import { fork } from "node:child_process";
 import process from "node:process";
-import type { World } from "./world.ts";
+import type { World } from "../program/world.ts";
 
 /** How a child ended: with an exit code, or by a signal. */
 export interface ChildEnd {
