@@ -52,6 +52,7 @@ onEachDatabase((database) => {
       "workers",
       "progress",
       "schedules",
+      "handlers",
       "log",
     ]);
     for (const finding of findings) expect(finding.level === "ok" || finding.advice !== undefined).toBe(true);

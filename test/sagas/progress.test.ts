@@ -36,7 +36,7 @@ function shown(view: SagaView | undefined): readonly string[] {
 }
 
 function isWrite(text: string): boolean {
-  return /\b(update|insert into)\b/i.test(text) && !/saga_kinds|workers|log_scan/.test(text);
+  return /\b(update|insert into)\b/i.test(text) && !/saga_kinds|event_handlers|workers|log_scan/.test(text);
 }
 
 /** What a statement returns is not written. */
