@@ -31,6 +31,23 @@ export interface PausedName {
 export interface SagaPauseLine extends SchedulePause {
   readonly kind: "id" | "saga";
 }
+/** Sagas that belong to a saga. */
+export interface SagaFamily {
+  /** The saga that started it, and the step that waits for its end. */
+  readonly parent: { readonly id: string; readonly step: string } | null;
+  readonly children: readonly RelatedLine[];
+  /** The completed saga that it takes back. */
+  readonly reverses: string | null;
+  /** The saga that takes it back. */
+  readonly reversedBy: RelatedLine | null;
+}
+export interface RelatedLine {
+  readonly id: string;
+  readonly status: SagaStatus;
+  /** The step of the parent that started it; null for a reversal. */
+  readonly step: string | null;
+}
+
 /** What a saga waits for. */
 export interface SagaWait {
   readonly step: string;

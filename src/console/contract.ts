@@ -14,6 +14,7 @@ import type {
   HeldLine,
   OpenOutboxStatus,
   ProgressLine,
+  SagaFamily,
   SagaPauseLine,
   SagaWait,
   SubscriptionBrief,
@@ -202,6 +203,7 @@ export interface SagaDetail extends SagaLine {
   readonly dueAt: Instant | null;
   /** The signal, the event or the time that it waits for; null if it does not wait. */
   readonly waiting: SagaWait | null;
+  readonly family: SagaFamily;
   /** The limits by key that hold it back, although it is due. */
   readonly heldBy: readonly HeldLine[];
   /** A call that had not returned within its time limit when its worker last wrote: it may still take effect. */
@@ -265,7 +267,7 @@ export interface GraphEdge {
   readonly taken: boolean;
 }
 
-// POST api/sagas/{id}/cancel, /retry, /skip, /resolve, /pause, /resume: answers with the SagaDetail as it then is.
+// POST api/sagas/{id}/cancel, /retry, /skip, /resolve, /reverse, /pause, /resume: answers with the SagaDetail as it then is.
 export type SagaAction = OpenSagaAction | "reverse";
 export type OpenSagaAction = "retry" | "skip" | "resolve" | "cancel";
 export interface ActionNote {

@@ -40,6 +40,33 @@ onEachDatabase((database) => {
     expect(await audit()).toHaveLength(actions.length);
   });
 
+  it("[S-36][P-02] a completed saga is taken back, on record, and both name the other one", async () => {
+    const shop = await openShop(database);
+    await shop.run("COMPLETED", "o-1");
+    const { as, get, post } = visit(shop.amends);
+    const before = await get<SagaDetail>("reader", "/api/sagas/o-1");
+    expect([before.actions, before.family.reversedBy]).toEqual([["reverse"], null]);
+    const missing = await as("operator", "/api/sagas/o-1/reverse", { method: "POST", body: {} });
+    expect(missing.status).toBe(400);
+    const reason = { reason: "sent back" };
+    const detail = await post<SagaDetail>("operator", "/api/sagas/o-1/reverse", reason);
+    expect(detail.family.reversedBy).toMatchObject({ id: "o-1:reversal", step: null });
+    const reversal = await get<SagaDetail>("reader", "/api/sagas/o-1:reversal");
+    expect(reversal.family).toMatchObject({ reverses: "o-1", reversedBy: null, children: [] });
+    const { items } = await get<Page<ActionLine>>("reader", "/api/audit");
+    expect(items[0]).toMatchObject({
+      by: "Otto",
+      action: "reverse",
+      target: { kind: "saga", id: "o-1" },
+      outcome: "done",
+    });
+    const listed = await shop.amends.list({ saga: shop.order });
+    expect(listed.items.map(({ id, reverses, reversedBy }) => [id, reverses, reversedBy])).toEqual([
+      ["o-1:reversal", "o-1", undefined],
+      ["o-1", undefined, "o-1:reversal"],
+    ]);
+  });
+
   it("[P-02] an action that is refused is on record, too, and done twice it is there twice", async () => {
     const shop = await openShop(database);
     await shop.run("COMPLETED", "o-1");

@@ -1,6 +1,7 @@
 /** One saga: its state, its run, its timeline, its values, and the allowed actions. */
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import type { RelatedLine } from "../../../src/console/contract-parts.ts";
 import type { SagaDetail } from "../../../src/console/contract.ts";
 import { ActionButtons } from "../parts/action-buttons.tsx";
 import { AttributeTags } from "../parts/attribute-tags.tsx";
@@ -172,10 +173,37 @@ function SagaFacts({ saga }: { readonly saga: SagaDetail }): JSX.Element {
         ...(Object.keys(saga.attributes).length > 0
           ? ([["Attributes", <AttributeTags key="t" attributes={saga.attributes} />]] as const)
           : []),
+        ...familyRows(saga),
         ["Definition", `version ${saga.version}, revision ${saga.revision}`],
       ]}
     />
   );
+}
+
+/** The sagas that belong to it, with links to their pages. */
+function familyRows({ family }: SagaDetail): readonly (readonly [string, JSX.Element])[] {
+  const link = (id: string): JSX.Element => <a href={hrefOf(["sagas", id])}>{id}</a>;
+  const related = ({ id, status, step }: RelatedLine): JSX.Element => (
+    <>
+      {step === null ? "" : `${step}: `}
+      {link(id)} <span class="dim">{status.toLowerCase()}</span>
+    </>
+  );
+  return [
+    ...(family.parent
+      ? [
+          [
+            "Started by",
+            <>
+              {link(family.parent.id)}, at its step {family.parent.step}
+            </>,
+          ] as const,
+        ]
+      : []),
+    ...family.children.map((child) => ["Child saga", related(child)] as const),
+    ...(family.reverses === null ? [] : [["Takes back", link(family.reverses)] as const]),
+    ...(family.reversedBy ? [["Taken back by", related(family.reversedBy)] as const] : []),
+  ];
 }
 
 function History({ saga }: { readonly saga: SagaDetail }): JSX.Element {

@@ -172,6 +172,16 @@ const specs: Readonly<Record<`${TargetKind}.${string}`, Spec>> = {
     danger: true,
     reasons: ["The customer asked for it", "Started by mistake"],
   },
+  "saga.reverse": {
+    label: "Take back",
+    icon: "stop",
+    title: "Take back this completed saga",
+    explain:
+      "Another saga calls the undos of its steps, the last one first, under their usual keys. This saga stays completed, and names the other one.",
+    started: "taken back by another saga",
+    danger: true,
+    reasons: ["The customer sent it back", "Ordered by mistake"],
+  },
   "saga.pause": {
     label: "Pause",
     icon: "pause",

@@ -5,6 +5,8 @@ import type {
   FlowDetail,
   HeldLine,
   OutboxLine,
+  RelatedLine,
+  SagaFamily,
   SagaPauseLine,
   SagaWait,
   ScheduleDetail,
@@ -118,6 +120,7 @@ export function drawSaga(output: Output, saga: SagaDetail, nowMs: number): void 
     fact(output, "undo failed", ink`${step}: ${paint("red", label)} (${kind})`);
   if (saga.stalled !== null) fact(output, "stalled", paint("red", saga.stalled));
   if (saga.paused) fact(output, "paused", pauseText(saga.paused, saga.saga, nowMs));
+  for (const [title, words] of familyFacts(saga.family)) fact(output, title, words);
   output.say();
   const isAtRest = isOver || saga.status === "STALLED";
   const at = { nowMs, isAtRest, waitingStep: saga.waiting?.step, isLeased: saga.owner !== null };
@@ -127,6 +130,23 @@ export function drawSaga(output: Output, saga: SagaDetail, nowMs: number): void 
     skip: saga.skippable.map((step) => ` --step ${quoted(step)}`),
     resolve: [" --as FAILED"],
   });
+}
+
+/** `child  ship: o-1:ship, COMPLETED` */
+function familyFacts({
+  parent,
+  children,
+  reverses,
+  reversedBy,
+}: SagaFamily): readonly (readonly [string, Ink])[] {
+  const related = ({ id, status, step }: RelatedLine): Ink =>
+    ink`${step === null ? "" : `${step}: `}${id}, ${state(status)}`;
+  return [
+    ...(parent ? [["parent", ink`${parent.id}, at its step ${parent.step}`] as const] : []),
+    ...children.map((child) => ["child", related(child)] as const),
+    ...(reverses === null ? [] : [["takes back", ink`${reverses}`] as const]),
+    ...(reversedBy ? [["taken back", ink`by ${related(reversedBy)}`] as const] : []),
+  ];
 }
 
 function pauseText({ kind, since, by, reason }: SagaPauseLine, name: string, nowMs: number): string {

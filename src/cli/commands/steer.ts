@@ -14,7 +14,7 @@ import type { Output } from "../terminal/output.ts";
 import { JSON_OUT, NOTE } from "../program/shared-options.ts";
 import { state } from "../terminal/words.ts";
 
-type ActionName = AttentionAction | ScheduleAction;
+type ActionName = AttentionAction | "reverse" | ScheduleAction;
 
 interface Deed {
   readonly name: ActionName;
@@ -90,6 +90,7 @@ const DONE: Readonly<Record<ActionName, string>> = {
   cancel: "Cancelling",
   retry: "Retrying",
   skip: "Skipped",
+  reverse: "Taking back",
   requeue: "Requeued",
   resolve: "Resolved",
   resend: "Resending",
@@ -149,6 +150,18 @@ export const cancel: Command = deed({
   on: ["saga"],
   id: "The id of a saga.",
   examples: [['amends cancel order-1 --reason "the customer called" --by ann', "what was done is undone"]],
+});
+
+export const reverse: Command = deed({
+  name: "reverse",
+  summary: "Takes back a completed saga without a pivot: another saga undoes its steps, the last one first.",
+  about:
+    "The completed saga stays as it is. Asking again is the same reversal; amends show names it and its state.",
+  on: ["saga"],
+  id: "The id of a completed saga.",
+  examples: [
+    ['amends reverse order-1 --reason "the customer sent it back" --by ann', "what it did is undone"],
+  ],
 });
 
 export const retry: Command = deed({

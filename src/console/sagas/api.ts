@@ -86,7 +86,8 @@ export interface FoundSaga {
   readonly archivedAt: Date | undefined;
 }
 
-function actionRoutes({ amends, actions }: ConsoleContext): readonly Route[] {
+function actionRoutes(context: ConsoleContext): readonly Route[] {
+  const { amends, actions } = context;
   /** On record before it is done; the saga's own log has it as well. */
   const recorded = async (
     action: string,
@@ -154,6 +155,18 @@ function actionRoutes({ amends, actions }: ConsoleContext): readonly Route[] {
         recorded("resolve", call.id, whoOf(call), call.body, (note) =>
           amends.resolve(call.id, call.body.as, note),
         ),
+    }),
+    route({
+      ...shared,
+      path: "/api/sagas/{id}/reverse",
+      summary: "Takes back a completed saga: another saga undoes its steps, the last one first.",
+      body: { reason: reason() },
+      handle: async (call) =>
+        recorded("reverse", call.id, whoOf(call), { ...call.body, revision: undefined }, async (note) => {
+          await amends.reverse(call.id, note);
+          const { view } = await sagaOf(context, call.id);
+          return view;
+        }),
     }),
     held("pause", "Pauses a saga that has not ended: what runs finishes its step."),
     held("resume", "Lets a paused saga go on from where it stands."),

@@ -2,9 +2,9 @@
 import type { SagaFailure } from "../../sagas/view/outcome.ts";
 import { runDiagram } from "../../sagas/view/run-diagram.ts";
 import type { CallProgress } from "../../sagas/view/progress.ts";
-import type { SagaPause, SagaView, TimelineEntry, Waiting } from "../../sagas/view/view.ts";
+import type { RelatedSaga, SagaPause, SagaView, TimelineEntry, Waiting } from "../../sagas/view/view.ts";
 import type { Json, Revealed, SagaDetail, TimelineLine, Trouble } from "../contract.ts";
-import type { ProgressLine, SagaPauseLine, SagaWait } from "../contract-parts.ts";
+import type { ProgressLine, RelatedLine, SagaPauseLine, SagaWait } from "../contract-parts.ts";
 import { mask, maskTexts } from "../http/mask.ts";
 import { graphOf, stepLines } from "./graph.ts";
 import { lastErrorOf, linesOf, recoveriesOf } from "../../sagas/read/run/lines.ts";
@@ -34,6 +34,12 @@ export function detailOf(view: SagaView, archivedAt?: Date): SagaDetail {
     results: Object.fromEntries(results) as SagaDetail["results"],
     dueAt: view.dueAt?.toISOString() ?? null,
     waiting: view.waiting ? waitOf(view.waiting) : null,
+    family: {
+      parent: view.parent ?? null,
+      children: view.children.map(relatedLine),
+      reverses: view.reverses ?? null,
+      reversedBy: view.reversedBy ? relatedLine(view.reversedBy) : null,
+    },
     // A key is computed from the input, and is shown as little as the input is.
     heldBy: view.heldBy.map(({ kind, limit, used, until }) => ({
       kind,
@@ -65,6 +71,10 @@ function waitOf({ step, kind, for: target, since, until }: Waiting): SagaWait {
     since: since.toISOString(),
     until: until?.toISOString() ?? null,
   };
+}
+
+function relatedLine({ id, status, step }: RelatedSaga): RelatedLine {
+  return { id, status, step: step ?? null };
 }
 
 function pauseLine({ kind, reason, by, since }: SagaPause): SagaPauseLine {

@@ -11,7 +11,8 @@ export function plainColumns(alias: string): Sql {
 }
 
 export function lineColumns(dialect: Dialect, alias: string): Sql {
-  return sql`${LINE.columns(dialect, alias)}, ${dialect.epochMs(dialect.now())} as now_at`;
+  const reversal = sql`(select x.id from ${dialect.table("saga_executions")} as x where x.reverses = ${raw(`${alias}.id`)})`;
+  return sql`${LINE.columns(dialect, alias)}, ${dialect.epochMs(dialect.now())} as now_at, ${reversal} as reversed_by`;
 }
 
 export function archivedColumns(dialect: Dialect, alias: string): Sql {

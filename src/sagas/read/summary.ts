@@ -31,6 +31,10 @@ export interface SagaSummary {
   readonly isScheduled: boolean;
   /** A person has paused it; a pause of its name does not show here. False in the archive. */
   readonly isPaused: boolean;
+  /** The id of the saga that it takes back; undefined if it is not a reversal, and in the archive. */
+  readonly reverses: string | undefined;
+  /** The id of the saga that takes it back; undefined if none does, and in the archive. */
+  readonly reversedBy: string | undefined;
   /** Empty in the archive, of which lists read no records. */
   readonly attributes: Attributes;
   /** Undefined while the saga is where it ran. */
@@ -49,6 +53,8 @@ interface SharedRow extends Omit<
   | "dueAtMs"
   | "isScheduled"
   | "isPaused"
+  | "reverses"
+  | "reversedBy"
   | "attributes"
   | "archivedAtMs"
   | "claims"
@@ -63,6 +69,7 @@ interface LineRow extends SharedRow {
   readonly error: Failed | undefined;
   readonly errorLabel: string | undefined;
   readonly attributes: Attributes | undefined;
+  readonly reverses: string | undefined;
   readonly runAtMs: number | undefined;
   readonly dueAtMs: number | undefined;
   readonly pausedAtMs: number | undefined;
@@ -95,6 +102,7 @@ export const LINE: Table<LineRow> = table("saga_executions", {
   error: optional(json<Failed>("error")),
   errorLabel: optional(text("error_label")),
   attributes: optional(json<Attributes>("attributes")),
+  reverses: optional(text("reverses")),
   runAtMs: optional(instant("run_at")),
   dueAtMs: optional(instant("next_attempt_at")),
   pausedAtMs: optional(instant("paused_at")),
@@ -111,6 +119,8 @@ const LISTED = projection({
   error: LINE.shape.error,
   errorLabel: LINE.shape.errorLabel,
   attributes: LINE.shape.attributes,
+  reverses: LINE.shape.reverses,
+  reversedBy: optional(text("reversed_by")),
   runAtMs: LINE.shape.runAtMs,
   dueAtMs: LINE.shape.dueAtMs,
   pausedAtMs: LINE.shape.pausedAtMs,

@@ -51,7 +51,11 @@ export interface SagaItem<Attribute extends string = string> {
   readonly version: number;
   /** The saga's state. */
   readonly status: SagaStatus;
-  /** The attributes that it was started with. */
+  /** The id of the completed saga that it takes back; undefined if it is not a reversal. */
+  readonly reverses: string | undefined;
+  /** The id of the saga that takes it back; undefined if none does. */
+  readonly reversedBy: string | undefined;
+  /** The attributes that it was started with. A reversal has none. */
   readonly attributes: Readonly<Partial<Record<Attribute, AttributeValue>>>;
   /** Its priority among due sagas, 0 to 10. */
   readonly priority: number;
@@ -152,12 +156,26 @@ function bad(where: string, why: string, field: string): AmendsError {
 }
 
 function toItem<Attribute extends string>(saga: SagaSummary): SagaItem<Attribute> {
-  const { id, name, version = 1, status, priority, isScheduled, isPaused, error, dueAtMs } = saga;
+  const {
+    id,
+    name,
+    version = 1,
+    status,
+    priority,
+    isScheduled,
+    isPaused,
+    error,
+    dueAtMs,
+    reverses,
+    reversedBy,
+  } = saga;
   return {
     id,
     name,
     version,
     status,
+    reverses,
+    reversedBy,
     attributes: saga.attributes as SagaItem<Attribute>["attributes"],
     priority,
     createdAt: new Date(saga.createdAtMs),

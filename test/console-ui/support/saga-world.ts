@@ -179,6 +179,7 @@ function store(
       status === "RUNNING" || seed.runAtMs !== undefined
         ? new Date(seed.runAtMs ?? endMs + 300_000).toISOString()
         : null,
+    family: { parent: null, children: [], reverses: null, reversedBy: null },
     waiting: null,
     heldBy: [],
     running: null,
