@@ -11,7 +11,7 @@ import { find, KIND, type Kind } from "../source/find.ts";
 import { ink, paint } from "../terminal/ink.ts";
 import type { Output } from "../terminal/output.ts";
 import { JSON_OUT, NOTE } from "../program/shared-options.ts";
-import { carryOut, deed, DONE, reasonOf, refuseOthers } from "../program/steering.ts";
+import { carryOut, deed, DONE, reasonOf, refuseOthers, type Deed } from "../program/steering.ts";
 
 export const cancel: Command = deed({
   name: "cancel",
