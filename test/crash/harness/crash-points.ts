@@ -99,7 +99,9 @@ function isWrite(statement: Sql): boolean {
 }
 
 function isPresence(statement: Sql): boolean {
-  return /^\s*(?:insert into|update)\s+\S*(?:workers|saga_kinds|event_handlers|saga_log_scan)\b/i.test(statement.sql);
+  return /^\s*(?:insert into|update)\s+\S*(?:workers|saga_kinds|event_handlers|saga_log_scan)\b/i.test(
+    statement.sql,
+  );
 }
 
 function isClaim(statement: Sql): boolean {
