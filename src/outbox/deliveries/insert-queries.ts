@@ -153,12 +153,12 @@ const cached = new WeakMap<Dialect, Map<string, Sql>>();
  * `more`. `n.written_at` is the instant of the statement.
  */
 function foreignRows(dialect: Dialect, more: readonly string[] = []): Sql {
-  let texts = cached.get(dialect);
-  if (!texts) cached.set(dialect, (texts = new Map()));
+  const texts = cached.get(dialect) ?? new Map<string, Sql>();
+  cached.set(dialect, texts);
   const key = more.join();
-  let text = texts.get(key);
-  if (!text) texts.set(key, (text = raw(foreignText(dialect, more))));
-  return text;
+  const found = texts.get(key) ?? raw(foreignText(dialect, more));
+  texts.set(key, found);
+  return found;
 }
 
 function foreignText(dialect: Dialect, more: readonly string[]): string {
