@@ -156,9 +156,9 @@ function foreignRows(dialect: Dialect, more: readonly string[] = []): Sql {
   const texts = cached.get(dialect) ?? new Map<string, Sql>();
   cached.set(dialect, texts);
   const key = more.join();
-  const rows = texts.get(key) ?? raw(foreignText(dialect, more));
-  texts.set(key, rows);
-  return rows;
+  const found = texts.get(key) ?? raw(foreignText(dialect, more));
+  texts.set(key, found);
+  return found;
 }
 
 function foreignText(dialect: Dialect, more: readonly string[]): string {

@@ -61,7 +61,7 @@ export function events(ddl: Ddl): string[] {
 function handlers({ instant, bigint, id, table, end }: Ddl): string[] {
   return [
     `create table ${table("event_handlers")} (
-      event ${id} not null,
+      event text not null,
       handler ${id} not null,
       kind text not null check (${oneOf("kind", SUBSCRIPTION_KINDS)}),
       version integer not null,
