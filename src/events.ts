@@ -10,6 +10,7 @@ export {
   type EventType,
   type EventValue,
   type NewEventOptions,
+  type UpcastChain,
 } from "./events/define/event.ts";
 export {
   EventHandler,

@@ -119,6 +119,31 @@ it("[F-03] a command that needs more than the id is refused, unless the saga mak
   ).not.toThrow();
 });
 
+it("[F-23] a chain of upcasts leads from every older version to the newest", () => {
+  const schema = z.object({ name: z.string(), tags: z.array(z.string()), level: z.number() });
+  const Moved = event("Moved", schema, {
+    version: 3,
+    upcast: {
+      1: (data) => ({ ...(data as object), tags: [] }),
+      2: (data) => ({ ...(data as object), level: 1 }),
+    },
+  });
+  expect(Moved.read('{"name":"a"}', 1)).toEqual({ name: "a", tags: [], level: 1 });
+  expect(Moved.read('{"name":"a","tags":["b"]}', 2)).toEqual({ name: "a", tags: ["b"], level: 1 });
+  expect(Moved.read('{"name":"a","tags":[],"level":7}', 3)).toEqual({ name: "a", tags: [], level: 7 });
+});
+
+it("[F-23] a chain of upcasts with a gap, or with a version that there is not, is refused", () => {
+  const same = (data: unknown): unknown => data;
+  expect(() => event("X", on, { version: 4, upcast: { 1: same, 3: same } })).toThrow(
+    "Event X: its chain of upcasts has a gap: add `2: (data) => …`, which makes version 3 of version 2.",
+  );
+  expect(() => event("X", on, { version: 2, upcast: { 1: same, 2: same } })).toThrow(
+    "its chain of upcasts has 2, but it has versions 1 to 2",
+  );
+  expect(() => event("X", on, { version: 2, upcast: 1 as never })).toThrow("must be a function, or a chain");
+});
+
 it("[F-01][F-03] bad definitions are refused with what is wrong", () => {
   expect(() => event("9", on)).toThrow("An event's name");
   expect(() => event("X", {} as never)).toThrow("Standard Schema");
