@@ -8,7 +8,7 @@ import {
   type EventContract,
 } from "../../events/contracts/catalogue.ts";
 import { compareContracts, isFailing, type ContractChange } from "../../events/contracts/compare.ts";
-import { isEventType } from "../../events/define/handler.ts";
+import { isEventType } from "../../events/define/several.ts";
 import type { AnyEvent } from "../../events/define/event.ts";
 import type { AmendsConfig } from "../config/config.ts";
 import { findConfig, loadConfig } from "../config/load-config.ts";

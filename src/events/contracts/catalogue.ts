@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import type { AnySaga } from "../../sagas/define/definition.ts";
 import type { AnyEvent } from "../define/event.ts";
-import { isEventType } from "../define/handler.ts";
+import { givesOf, isEventType, takesOf } from "../define/several.ts";
 import type { EventDefinition } from "../define/registry.ts";
 import { SagaDef } from "../define/saga-def.ts";
 import { isHandler } from "../define/subscriber.ts";
@@ -45,7 +45,8 @@ export function eventsOf({ define, sagas, further }: EventSources): readonly Any
 }
 
 function eventsOfDefinition(one: EventDefinition): readonly AnyEvent[] {
-  if (!(one instanceof SagaDef)) return isHandler(one) ? [one.on, one.ok, one.err] : [one.on];
+  if (!(one instanceof SagaDef))
+    return isHandler(one) ? [...takesOf(one), ...givesOf(one), one.err] : takesOf(one);
   const steps = one.steps.flatMap(({ handler, compensation }) => [
     ...eventsOfDefinition(handler),
     ...(compensation ? [compensation] : []),

@@ -4,12 +4,13 @@
  */
 import { AmendsError } from "../../core/errors.ts";
 import { deliveryId } from "../../core/flow/sealed.ts";
-import type { FlowPlan } from "../../core/flow/state.ts";
+import type { FlowPlan, FlowStep } from "../../core/flow/state.ts";
 import type { AnySaga } from "../../sagas/define/definition.ts";
 import { mismatchOf, type TransactionOffer } from "../../sagas/define/transaction-kind.ts";
 import type { Consumer } from "./consumer.ts";
 import type { AnyEvent } from "./event.ts";
-import { isEventType } from "./handler.ts";
+import { pathPlan } from "./chain-check.ts";
+import { givesOf, isEventType, readTakes, takesOf } from "./several.ts";
 import { isHandler, WEBHOOK_PREFIX, type Subscriber } from "./subscriber.ts";
 import { waitHandler } from "./wait-handler.ts";
 import { SagaDef, type AnySagaDef } from "./saga-def.ts";
@@ -126,14 +127,18 @@ export class SagaRegistry {
    * processes.
    */
   get deliverable(): readonly string[] {
-    return [...this.#handlers.values()].flatMap(({ name, on }) => versionsOf(on).map((n) => `${name}@${n}`));
+    return [...this.#handlers.values()].flatMap((handler) => {
+      const newest = Math.max(...takesOf(handler).map(({ version }) => version));
+      return versionsOf({ version: newest }).map((n) => `${handler.name}@${n}`);
+    });
   }
 
   /** Events that this process has handlers for, as `name@version`. */
   get routable(): readonly string[] {
-    return [...this.#subscribers.values()].flatMap(([first]) =>
-      first ? versionsOf(first.on).map((n) => `${first.on.type}@${n}`) : [],
-    );
+    return [...this.#subscribers.keys()].flatMap((type) => {
+      const event = this.#events.get(type);
+      return event ? versionsOf(event).map((n) => `${type}@${n}`) : [];
+    });
   }
 
   #addHandler(handler: Subscriber): void {
@@ -141,6 +146,12 @@ export class SagaRegistry {
       throw bad("`events` takes what `handler(…)`, `consumer(…)` and `eventSaga(…)` make, and nothing else.");
     }
     const { name, on, transaction } = handler;
+    const takes = readTakes(on) ?? [];
+    if (takes.length > 1 && !this.mapping.has(name)) {
+      throw bad(
+        `Handler ${name} takes all of ${takes.map(({ type }) => type).join(", ")}, so it must be a step of an event saga: only a saga knows when all of them have arrived.`,
+      );
+    }
     const known = this.#handlers.get(name);
     if (known && contractOf(known) !== contractOf(handler)) {
       throw bad(
@@ -149,11 +160,14 @@ export class SagaRegistry {
     }
     const mismatch = transaction && mismatchOf(transaction, this.#offer);
     if (mismatch !== undefined) throw bad(`Handler ${name} ${mismatch}`);
-    for (const event of isHandler(handler) ? [on, handler.ok, handler.err] : [on]) this.#addEvent(event);
+    for (const event of takes) this.#addEvent(event);
+    for (const event of isHandler(handler) ? [...givesOf(handler), handler.err] : []) this.#addEvent(event);
     // The same definition, loaded twice: two bundles, or a module that was loaded again. The newer one runs.
     this.#handlers.set(name, handler);
-    const others = this.subscribers(on.type).filter((other) => other.name !== name);
-    this.#subscribers.set(on.type, [...others, handler]);
+    for (const { type } of takes) {
+      const others = this.subscribers(type).filter((other) => other.name !== name);
+      this.#subscribers.set(type, [...others, handler]);
+    }
   }
 
   #addWait(event: unknown, field: string): void {
@@ -188,8 +202,10 @@ export class SagaRegistry {
    * answer.
    */
   #planOf(saga: AnySagaDef): FlowPlan {
-    const steps = saga.steps.map(({ name, compensation }) => {
-      if (!compensation) return { name, undo: "none" } as const;
+    const path = pathPlan(saga.trigger, saga.steps);
+    const steps = saga.steps.map(({ name, compensation }, index) => {
+      const step = path.steps[index] as FlowStep;
+      if (!compensation) return step;
       const receivers = this.subscribers(compensation.type);
       const acting = receivers.find((receiver) => this.mapping.has(receiver.name));
       if (acting) {
@@ -208,9 +224,9 @@ export class SagaRegistry {
           `Saga ${saga.name}: ${compensation.type} is a command, so one handler takes it, not ${receivers.length} (${receivers.map((receiver) => receiver.name).join(", ")}).`,
         );
       }
-      return { name, undo: receivers.length === 1 ? "answered" : "sent" } as const;
+      return { ...step, undo: receivers.length === 1 ? ("answered" as const) : ("sent" as const) };
     });
-    return { steps };
+    return { ...path, steps };
   }
 
   /** Delivery ids contain a 32-bit hash of the handler's name. A collision is very unlikely, but refused. */
@@ -263,7 +279,7 @@ function shapeOf({ trigger, correlationField, steps }: AnySagaDef): string {
   return `${trigger.type} by ${correlationField} (${names.join(", ")})`;
 }
 
-function versionsOf({ version }: AnyEvent): readonly number[] {
+function versionsOf({ version }: Pick<AnyEvent, "version">): readonly number[] {
   return Array.from({ length: version }, (_, index) => index + 1);
 }
 

@@ -33,7 +33,7 @@ export async function resultOfLate(
   if (late && result.kind === "retry") return result;
   const isDeadline =
     called.expired === true || (result.kind === "exhausted" && result.error === DEADLINE_PASSED);
-  if (isDeadline && role.kind === "act" && run) await turnBack(tools, run);
+  if (isDeadline && role.kind === "act" && run) await turnBack(tools, run, role.step.name);
   if (!late) return result;
   await tools.store.query(noteRunning(tools.store.dialect, delivery.id, delivery.token));
   const { id, handler } = delivery;
@@ -45,8 +45,8 @@ export async function resultOfLate(
  * The run's deadline passed while its handler runs: the run is marked as compensating now, and undoes its steps
  * once the handler has ended.
  */
-async function turnBack({ store, decider }: Tools, run: RunRecord): Promise<void> {
-  const decided = await decider.steer(run, { kind: "deadline", delivery: "running" });
+async function turnBack({ store, decider }: Tools, run: RunRecord, step: string): Promise<void> {
+  const decided = await decider.steer(run, { kind: "deadline", delivery: "running", step });
   // If the run has changed, another process or the reaper was first.
   if (decided) await store.move(decided.move, decided.out);
 }

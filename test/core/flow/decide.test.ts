@@ -3,14 +3,18 @@ import { decide, expects, type FlowEvent, type StepEnd } from "../../../src/core
 import { flowMachine } from "../../../src/core/flow/machine.ts";
 import { BEGUN, type FlowPlan, type FlowState, type UndoKind } from "../../../src/core/flow/state.ts";
 
-const plan: FlowPlan = {
-  steps: [
-    { name: "a", undo: "answered" },
-    { name: "b", undo: "sent" },
-    { name: "c", undo: "none" },
-    { name: "d", undo: "answered" },
-  ],
-};
+/** Steps one after the other, named a, b, c: each takes what the one before it gives. */
+function chainOf(...undos: readonly UndoKind[]): FlowPlan {
+  const steps = undos.map((kind, index) => ({
+    name: "abcd"[index] as string,
+    undo: kind,
+    takes: [`E${index}`],
+    gives: [`E${index + 1}`],
+  }));
+  return { trigger: "E0", steps };
+}
+
+const plan = chainOf("answered", "sent", "none", "answered");
 
 function applied(
   state: FlowState,
@@ -100,12 +104,12 @@ it("[F-11] an undo that fails stalls the run: retried it is sent again, resolved
 it("[F-13][F-16] past its deadline a run waits for the handler that still runs, and undoes what that did", () => {
   const late = applied(through(act("a")), { kind: "deadline", delivery: "running" });
   expect(late).toMatchObject({
-    state: { status: "compensating", lateStep: "b", undoSteps: ["a"] },
+    state: { status: "compensating", lateSteps: ["b"], undoSteps: ["a"] },
     emit: [],
   });
   expect(applied(late.state, act("b")).emit).toEqual(["command b", "command a"]);
   expect(applied(late.state, act("b")).state).toMatchObject({
-    lateStep: undefined,
+    lateSteps: [],
     completedSteps: ["a", "b"],
     undoSteps: ["a"],
   });
@@ -140,7 +144,7 @@ it("[F-08] a result of a past step is ignored, one of a step that is not due yet
   expect(decide(plan, state, act("b", "err"))).toEqual({ kind: "ignored" });
   expect(decide(plan, state, act("d"))).toEqual({ kind: "early" });
   expect(decide(plan, state, act("nobody"))).toEqual({ kind: "early" });
-  const renamed = { steps: [{ name: "x", undo: "none" }, ...plan.steps.slice(1)] } as const;
+  const renamed = { ...plan, steps: plan.steps.map((one, at) => (at === 0 ? { ...one, name: "x" } : one)) };
   expect(expects(renamed, state, "c")).toBe("early");
 });
 
@@ -156,14 +160,7 @@ function everyEvent(of: FlowPlan): FlowEvent[] {
 
 const UNDOS: readonly UndoKind[] = ["none", "sent", "answered"];
 const plans = UNDOS.flatMap((first) =>
-  UNDOS.flatMap((second) =>
-    UNDOS.map((third) => ({
-      steps: [first, second, third].map((undoKind, index) => ({
-        name: "abc"[index] as string,
-        undo: undoKind,
-      })),
-    })),
-  ),
+  UNDOS.flatMap((second) => UNDOS.map((third) => chainOf(first, second, third))),
 );
 
 it("[F-08][F-10][F-11][K-14] every event in every state that can be reached follows an arrow, and failed means undone", () => {
@@ -197,7 +194,7 @@ it("[F-08][F-10][F-11][K-14] every event in every state that can be reached foll
 
 /** What holds in every state: what was done and can be undone was commanded, is to be, or waits for the late handler. */
 function wrong(of: FlowPlan, state: FlowState, sent: readonly string[]): readonly string[] {
-  const { status, completedSteps, undoSteps, lateStep, failure } = state;
+  const { status, completedSteps, undoSteps, lateSteps, failure } = state;
   const isBack = status === "compensating" || status === "stalled";
   const undoable = completedSteps.filter(
     (name) => of.steps.find((step) => step.name === name)?.undo !== "none",
@@ -207,6 +204,6 @@ function wrong(of: FlowPlan, state: FlowState, sent: readonly string[]): readonl
     ...(sent.length > 0 && !isBack && status !== "failed" ? ["a command while it went forward"] : []),
     ...(lost.length > 0 && (isBack || status === "failed") ? [`${lost.join()} never undone`] : []),
     ...(isBack && failure === undefined ? ["nobody knows why"] : []),
-    ...(isBack && lateStep === undefined && undoSteps.length === 0 ? ["it waits for nothing"] : []),
+    ...(isBack && lateSteps.length === 0 && undoSteps.length === 0 ? ["it waits for nothing"] : []),
   ];
 }
