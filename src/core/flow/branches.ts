@@ -46,10 +46,10 @@ export function branchesOf(plan: FlowPlan): Branches {
     const { given, due } = progressOf(plan, place) ?? { given: [], due: [] };
     const problem = due.length === 0 ? waiting(plan, place, given) : twice(plan, given);
     if (problem !== undefined) return { problem, beside, before };
-    for (const name of due) {
+    for (const name of due.toReversed()) {
       if (due.length > 1) beside.add(name);
       for (const done of place.completedSteps) before.get(name)?.add(done);
-      for (const event of stepOf(plan, name)?.gives ?? [])
+      for (const event of stepOf(plan, name)?.gives.toReversed() ?? [])
         open.push({
           completedSteps: [...place.completedSteps, name],
           answers: { ...place.answers, [name]: event },

@@ -107,6 +107,6 @@ export function step<
   name: Name,
   handler: H,
   options: SagaStepOptions<Compensation, End> = {},
-): SagaStep<Name, H, Compensation, End> {
+): SagaStep<Name, H, Compensation, NoInfer<End>> {
   return new SagaStep(name, handler, options);
 }

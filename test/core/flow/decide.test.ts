@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { decide, expects, type FlowEvent, type StepEnd } from "../../../src/core/flow/decide.ts";
 import { flowMachine } from "../../../src/core/flow/machine.ts";
+import { notTaken } from "../../../src/core/flow/path.ts";
 import { BEGUN, type FlowPlan, type FlowState, type UndoKind } from "../../../src/core/flow/state.ts";
 
 /** Steps one after the other, named a, b, c: each takes what the one before it gives. */
@@ -15,6 +16,27 @@ function chainOf(...undos: readonly UndoKind[]): FlowPlan {
 }
 
 const plan = chainOf("answered", "sent", "none", "answered");
+
+/** a chooses; b and c run beside each other, and d takes what both give; e is the other branch. */
+function branchingOf(...undos: readonly UndoKind[]): FlowPlan {
+  const of = (index: number, takes: readonly string[], gives: readonly string[]) => ({
+    name: "abcde"[index] as string,
+    undo: undos[index] ?? "none",
+    takes,
+    gives,
+  });
+  return {
+    trigger: "T",
+    steps: [
+      of(0, ["T"], ["Yes", "No"]),
+      of(1, ["Yes"], ["B"]),
+      of(2, ["Yes"], ["C"]),
+      of(3, ["B", "C"], ["D"]),
+      of(4, ["No"], ["E"]),
+    ],
+  };
+}
+const branching = branchingOf("sent", "answered", "answered", "none", "answered");
 
 function applied(
   state: FlowState,
@@ -148,10 +170,56 @@ it("[F-08] a result of a past step is ignored, one of a step that is not due yet
   expect(expects(renamed, state, "c")).toBe("early");
 });
 
+const answered = (step: string, answer: string): FlowEvent => ({ ...act(step), answer }) as FlowEvent;
+
+it("[F-24] the answer decides what is due; a step that takes several events is due with the last of them", () => {
+  const begin = (answer: string): FlowState => applied(BEGUN, answered("a", answer), branching).state;
+  const yes = begin("Yes");
+  expect(yes.answers).toEqual({ a: "Yes" });
+  expect(["b", "c", "d", "e"].map((step) => expects(branching, yes, step))).toEqual([
+    "due",
+    "due",
+    "early",
+    "early",
+  ]);
+  expect(notTaken(branching, yes)).toEqual(["e"]);
+  const one = applied(yes, act("c"), branching);
+  expect([one.emit, expects(branching, one.state, "d")]).toEqual([["result"], "early"]);
+  const both = applied(one.state, act("b"), branching);
+  expect([both.emit, expects(branching, both.state, "d")]).toEqual([["result"], "due"]);
+  expect(applied(both.state, act("d"), branching)).toMatchObject({
+    state: { status: "completed", completedSteps: ["a", "c", "b", "d"] },
+    emit: ["result", "completed"],
+  });
+  const no = begin("No");
+  expect(notTaken(branching, no)).toEqual(["b", "c", "d"]);
+  expect(applied(no, act("e"), branching).emit).toEqual(["result", "completed"]);
+  expect(decide(branching, BEGUN, answered("a", "Perhaps"))).toEqual({ kind: "early" });
+});
+
+it("[F-24][F-10] a failure waits for the steps beside it, then everything that ran is undone in reverse", () => {
+  const yes = applied(BEGUN, answered("a", "Yes"), branching).state;
+  const failed = applied(yes, act("b", "err"), branching);
+  expect(failed).toMatchObject({
+    state: { status: "compensating", lateSteps: ["c"], undoSteps: ["a"] },
+    emit: ["result"],
+  });
+  expect(applied(failed.state, act("c"), branching)).toMatchObject({
+    state: { lateSteps: [], undoSteps: ["c", "a"], completedSteps: ["a", "c"] },
+    emit: ["command c"],
+  });
+  expect(applied(failed.state, act("c", "err"), branching).emit).toEqual(["result", "command a", "failed"]);
+  const late = applied(yes, { kind: "deadline", delivery: "doubtful", step: "c" }, branching);
+  expect(late).toMatchObject({ state: { lateSteps: ["b"], undoSteps: ["c", "a"] }, emit: [] });
+});
+
 /** Every event there is, for every step. */
 function everyEvent(of: FlowPlan): FlowEvent[] {
   const ends: StepEnd[] = ["ok", "err", "exhausted"];
-  const results = of.steps.flatMap(({ name }) => ends.flatMap((end) => [act(name, end), undo(name, end)]));
+  const results = of.steps.flatMap(({ name, gives }) => [
+    ...ends.flatMap((end) => [act(name, end), undo(name, end)]),
+    ...(gives.length > 1 ? gives.map((answer) => answered(name, answer)) : []),
+  ]);
   const deadlines = (["unbegun", "doubtful", "running"] as const).map(
     (delivery) => ({ kind: "deadline", delivery }) as const,
   );
@@ -163,9 +231,11 @@ const plans = UNDOS.flatMap((first) =>
   UNDOS.flatMap((second) => UNDOS.map((third) => chainOf(first, second, third))),
 );
 
-it("[F-08][F-10][F-11][K-14] every event in every state that can be reached follows an arrow, and failed means undone", () => {
+const branchings = UNDOS.flatMap((a) => UNDOS.flatMap((b) => UNDOS.map((c) => branchingOf(a, b, c, b, a))));
+
+it("[F-08][F-10][F-11][F-24][K-14] every event in every state that can be reached follows an arrow, and failed means undone", () => {
   let reached = 0;
-  for (const of of plans) {
+  for (const of of [...plans, ...branchings]) {
     const seen = new Map<string, FlowState>();
     const open: { state: FlowState; commands: readonly string[] }[] = [{ state: BEGUN, commands: [] }];
     while (open.length > 0) {
