@@ -163,8 +163,7 @@ export abstract class EventHandler<
     refuseUnknown(options, OPTIONS, where);
     const { on, ok, err, retry, timeout, transaction } = options;
     const wrong = readTakes(on) ? (readGives(ok) ? (isEventType(err) ? undefined : "err") : "ok") : "on";
-    const or =
-      wrong === "on" ? ", or \`all(…)\` of several" : wrong === "ok" ? ", or \`oneOf(…)\` several" : "";
+    const or = wrong === "on" ? ", or `all(…)` of several" : wrong === "ok" ? ", or `oneOf(…)` several" : "";
     if (wrong !== undefined) throw bad(`${where}: \`${wrong}\` must be an event, made by \`event(…)\`${or}.`);
     if (givesOf({ ok }).some(({ type }) => type === err.type))
       throw bad(`${where}: success and failure must be two different events.`);
