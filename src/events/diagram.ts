@@ -16,10 +16,10 @@ export function flowDiagram(saga: AnySagaDef): string {
   const lines = ["flowchart LR", `  e0([${trigger.type}]) --> s0[${steps[0]?.name ?? ""}]`];
   for (const [index, step] of steps.entries()) {
     for (const event of plan.steps[index]?.gives ?? []) {
-      const takers = plan.steps.flatMap(({ name, takes }, at) =>
+      const followers = plan.steps.flatMap(({ name, takes }, at) =>
         at > index && takes.includes(event) ? [`s${at}[${name}]`] : [],
       );
-      for (const next of takers.length > 0 ? takers : ["completed"])
+      for (const next of followers.length > 0 ? followers : ["completed"])
         lines.push(`  s${index} -- ${event} --> ${next}`);
     }
     const back = backOf(step);

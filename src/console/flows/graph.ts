@@ -100,10 +100,10 @@ function forwardEdges(plan: FlowPlan, state: FlowState, acts: readonly GraphNode
       ? answerOf(step, state.answers[step.name])
       : undefined;
     for (const event of step.gives) {
-      const takers = plan.steps.slice(1).filter(({ takes }) => takes.includes(event));
-      for (const { name } of takers)
+      const followers = plan.steps.slice(1).filter(({ takes }) => takes.includes(event));
+      for (const { name } of followers)
         add(`act:${step.name}`, `act:${name}`, answer === event && hasBegun(name));
-      if (takers.length === 0)
+      if (followers.length === 0)
         add(`act:${step.name}`, "completed", answer === event && state.status === "completed");
     }
   }

@@ -78,10 +78,10 @@ function waiting(
 
 function twice(plan: FlowPlan, given: readonly string[]): BranchProblem | undefined {
   const event = given.find((one, index) => given.indexOf(one) !== index);
-  const taker =
+  const follower =
     event === undefined ? undefined : plan.steps.slice(1).find(({ takes }) => takes.includes(event));
   return (
-    taker &&
-    `two steps of one branch give ${event ?? ""}, so step ${taker.name}, which takes it, would begin twice`
+    follower &&
+    `two steps of one branch give ${event ?? ""}, so step ${follower.name}, which takes it, would begin twice`
   );
 }
