@@ -110,6 +110,23 @@ onEachDatabase((database) => {
     expect(run.failure).toEqual({ step: "pay", error: "Trouble" });
   });
 
+  it("[F-24] a step beside a failed one that waits for its next try is in doubt: it is undone at once, and not called again", async () => {
+    const packed = gate();
+    const { saga, undoers, calls } = order({
+      pay: () => packed.hold().then(() => "err"),
+      pack: "throw",
+    });
+    // No time passes: the next try of `pack` never comes.
+    const db = await database.open({ clock: virtualClock() });
+    const amends = await database.amends({ database: db, events: [saga, ...undoers] });
+    await database.worker(amends);
+    await amends.events.publish(Placed({ orderId: "o-1" }));
+    await waitFor(async () => (await sent(db)).includes("Approved > pack (failed)"));
+    packed.open();
+    await runIn(amends, saga, "o-1", "failed");
+    expect(calls.toSorted()).toEqual(["check", "pack", "pay", "unpack"]);
+  });
+
   it("[F-24] the first of two events outlives its process, and the step begins with the second in another one", async () => {
     const { saga, undoers } = order({ pay: () => new Promise(() => undefined) });
     const clock = virtualClock();

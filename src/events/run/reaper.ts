@@ -60,8 +60,12 @@ async function turn(
     if (!decided) return false;
     // An unclaimed delivery is superseded; a running handler is waited for.
     const { move, out } = decided;
-    if (!awaited || delivery === "running") return await engine.store.move(move, out);
-    return await engine.store.supersede(awaited, DEADLINE_PASSED, move, out);
+    const isTurned =
+      !awaited || delivery === "running"
+        ? await engine.store.move(move, out)
+        : await engine.store.supersede(awaited, DEADLINE_PASSED, move, out);
+    if (isTurned) await engine.hastenLate(move);
+    return isTurned;
   } catch (error) {
     if (isOutage(error)) throw error;
     const fields = { saga: run.sagaType, id: run.sagaId, error: errorLabel(error) };
