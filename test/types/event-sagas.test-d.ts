@@ -227,7 +227,7 @@ const orderEnds = {
 const orderBasics = { trigger: Placed, correlate: "orderId" } as const;
 
 it("[F-24] a saga that branches and fans in compiles, and its handlers see each event typed", () => {
-  void eventSaga("order", {
+  const orders = eventSaga("order", {
     ...orderBasics,
     steps: [
       step("check", check),
@@ -238,6 +238,7 @@ it("[F-24] a saga that branches and fans in compiles, and its handlers see each 
     ],
     ...orderEnds,
   });
+  expectTypeOf(orders.trigger).toEqualTypeOf<typeof Placed>();
   void eventSaga("order", {
     ...orderBasics,
     steps: [
@@ -264,6 +265,7 @@ it("[F-24] a saga that branches and fans in compiles, and its handlers see each 
 });
 
 it("[F-24] a wrong event, a missing branch and a fan-in on what no step gives do not compile", () => {
+  expectTypeOf(step("check", check, { ends: [Declined] }).ends).toEqualTypeOf<readonly (typeof Declined)[]>();
   void eventSaga("order", {
     ...orderBasics,
     steps: [

@@ -6,21 +6,21 @@ import { err, ok } from "amends";
 import { all, event, eventSaga, handler, oneOf, step, type SagaDef, type Subscriber } from "amends/events";
 import { z } from "zod";
 
-const orderId = z.string();
+const ofOrder = z.object({ orderId: z.string() });
 
-export const Placed = event("Placed", z.object({ orderId }));
-export const Approved = event("Approved", z.object({ orderId, limit: z.number() }));
-export const Declined = event("Declined", z.object({ orderId, why: z.string() }));
-export const Paid = event("Paid", z.object({ orderId, cents: z.number() }));
-export const Packed = event("Packed", z.object({ orderId, boxes: z.number() }));
-export const Shipped = event("Shipped", z.object({ orderId }));
-export const Refused = event("Refused", z.object({ orderId }));
-export const Trouble = event("Trouble", z.object({ orderId, at: z.string() }));
-export const Refund = event("Refund", z.object({ orderId }));
-export const Unpack = event("Unpack", z.object({ orderId }));
-export const Undone = event("Undone", z.object({ orderId }));
-export const Done = event("Done", z.object({ orderId }));
-export const Failed = event("Failed", z.object({ orderId, error: z.string() }));
+export const Placed = event("Placed", ofOrder);
+export const Approved = event("Approved", ofOrder.extend({ limit: z.number() }));
+export const Declined = event("Declined", ofOrder.extend({ why: z.string() }));
+export const Paid = event("Paid", ofOrder.extend({ cents: z.number() }));
+export const Packed = event("Packed", ofOrder.extend({ boxes: z.number() }));
+export const Shipped = event("Shipped", ofOrder);
+export const Refused = event("Refused", ofOrder);
+export const Trouble = event("Trouble", ofOrder.extend({ at: z.string() }));
+export const Refund = event("Refund", ofOrder);
+export const Unpack = event("Unpack", ofOrder);
+export const Undone = event("Undone", ofOrder);
+export const Done = event("Done", ofOrder);
+export const Failed = event("Failed", ofOrder.extend({ error: z.string() }));
 
 type Will = "ok" | "err" | "throw" | "decline" | ((orderId: string) => unknown);
 
