@@ -70,7 +70,9 @@ onEachDatabase((database) => {
       );
     const states = ({ graph }: FlowDetail): Record<string, string> =>
       Object.fromEntries(
-        graph.nodes.flatMap(({ step, kind, state }) => (kind === "act" ? [[step, state]] : [])),
+        graph.nodes.flatMap(({ step, kind, state }) =>
+          kind === "act" ? [[step ?? "", state] as const] : [],
+        ),
       );
     const declined = await show(no?.id);
     expect(states(declined)).toEqual({

@@ -73,7 +73,7 @@ onEachDatabase((database) => {
       ["ok", "ship"],
       ["decline", "refuse"],
     ] as const) {
-      const { saga, undoers } = order({ check: will }, { transaction: transaction as never });
+      const { saga, undoers } = order({ check: will }, { transaction });
       const amends = await database.amends({ events: [saga, ...undoers] });
       const worker = await database.worker(amends);
       await amends.events.publish(Placed({ orderId: `o-${end}` }));

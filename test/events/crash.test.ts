@@ -100,7 +100,8 @@ onEachDatabase((database) => {
       expect(whole.points.length).toBeGreaterThan(5);
       for (const point of whole.points) {
         const { rows, calls } = await play(database, make, "failed", point);
-        const wanted = rows.length > 0 ? whole : { rows: [], calls: [] };
+        const none: Pick<typeof whole, "rows" | "calls"> = { rows: [], calls: [] };
+        const wanted = rows.length > 0 ? whole : none;
         expect([point, ...rows.toSorted()]).toEqual([point, ...wanted.rows.toSorted()]);
         expect([...new Set(calls)].toSorted()).toEqual([...new Set(wanted.calls)].toSorted());
         // Two handlers may run beside each other when the process is gone.

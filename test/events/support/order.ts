@@ -48,8 +48,9 @@ export function order(
     return will(orderId);
   };
   const basics: { readonly err: typeof Trouble; readonly retry: typeof retry } = {
-    ...{ err: Trouble, retry },
     ...(transaction !== undefined && { transaction }),
+    err: Trouble,
+    retry,
   };
   const check = handler("check", {
     ...basics,
