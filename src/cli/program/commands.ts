@@ -5,6 +5,7 @@ import { console } from "../commands/console.ts";
 import { dev } from "../commands/dev.ts";
 import { diagram } from "../commands/diagram.ts";
 import { doctor } from "../commands/doctor.ts";
+import { events } from "../commands/events.ts";
 import { init } from "../commands/init.ts";
 import { list } from "../commands/list.ts";
 import { migrate } from "../commands/migrate.ts";
@@ -43,6 +44,7 @@ export const COMMANDS: readonly Command[] = [
   show,
   stream,
   diagram,
+  events,
   start,
   signal,
   cancel,

@@ -8,7 +8,8 @@ import { sealOf, type Sealed } from "../../core/flow/sealed.ts";
 import { sagaRecipient } from "../../core/flow/subscription.ts";
 import { settled } from "../../core/outbox/machine.ts";
 import { err, ok } from "../../core/result.ts";
-import { valueOf, type AnyEvent, type EventValue } from "../define/event.ts";
+import { valueOf, type EventValue } from "../define/event.ts";
+import { givesOf } from "../define/several.ts";
 import { isHandler, readResult, type Subscriber } from "../define/subscriber.ts";
 import type { SagaRegistry } from "../define/registry.ts";
 import type { Role } from "./decider.ts";
@@ -82,9 +83,8 @@ function eventOf(
   { correlation, eventId }: Delivery,
   stored: NonNullable<Answer["event"]>,
 ): EventValue {
-  const promised = (isHandler(handler) ? [handler.ok, handler.err] : []).find(
-    (one: AnyEvent) => one.type === stored.type,
-  );
+  const answers = isHandler(handler) ? [...givesOf(handler), handler.err] : [];
+  const promised = answers.find(({ type }) => type === stored.type);
   if (!promised) throw new TypeError(`amends: the handler does not promise ${stored.type}`);
   const fields = promised.read(stored.payload, stored.version) as object;
   return valueOf(fields, { ...stored, correlation: undefined }, undefined, correlation ?? eventId, eventId);

@@ -4,6 +4,7 @@ import { errorLabel } from "../../core/errors.ts";
 import { settled } from "../../core/outbox/machine.ts";
 import type { Lease } from "../../runtime/lease.ts";
 import { matchValue } from "../../sagas/define/interests.ts";
+import { takesOf } from "../define/several.ts";
 import type { Subscriber } from "../define/subscriber.ts";
 import { readEvent } from "./call.ts";
 import type { EventEngine } from "./engine.ts";
@@ -48,7 +49,7 @@ export async function routeToSaga(
   const [first] = steps;
   const { correlation, causation, trace, handler = "" } = delivery;
   const queue = correlation === undefined ? undefined : { handler, correlation };
-  if (!first || first.on.version < delivery.version) {
+  if (!first || isNewer(first, delivery)) {
     const later = { delivery, to: settled("park"), waitMs: NEWER_MS, uncounted: true, out: NOTHING_OUT };
     return settle(engine, later, delivery, lease);
   }
@@ -63,6 +64,11 @@ export async function routeToSaga(
     outcome = { delivery, to: settled("abandon"), error: label, out: NOTHING_OUT };
   }
   return settle(engine, outcome, delivery, lease);
+}
+
+/** Whether another process published a version of the event that this one does not know. */
+function isNewer(handler: Subscriber, { name, version }: Delivery): boolean {
+  return takesOf(handler).some((event) => event.type === name && event.version < version);
 }
 
 /** Applies the result that a process without the saga has recorded. */
