@@ -6,17 +6,17 @@ import {
   eventsOf,
   type EventCatalogue,
   type EventContract,
-} from "../../events/contracts/catalogue.ts";
-import { compareContracts, isFailing, type ContractChange } from "../../events/contracts/compare.ts";
-import { isEventType } from "../../events/define/several.ts";
-import type { AnyEvent } from "../../events/define/event.ts";
-import type { AmendsConfig } from "../config/config.ts";
-import { findConfig, loadConfig } from "../config/load-config.ts";
-import { command, text, type Command } from "../program/command.ts";
-import { Trouble, UsageError } from "../program/failure.ts";
-import { JSON_OUT } from "../program/shared-options.ts";
-import { ink, paint } from "../terminal/ink.ts";
-import type { Output } from "../terminal/output.ts";
+} from "../../../events/contracts/catalogue.ts";
+import { compareContracts, isFailing, type ContractChange } from "../../../events/contracts/compare.ts";
+import { isEventType } from "../../../events/define/several.ts";
+import type { AnyEvent } from "../../../events/define/event.ts";
+import type { AmendsConfig } from "../../config/config.ts";
+import { findConfig, loadConfig } from "../../config/load-config.ts";
+import { command, text, type Command } from "../../program/command.ts";
+import { Trouble, UsageError } from "../../program/failure.ts";
+import { JSON_OUT } from "../../program/shared-options.ts";
+import { ink, paint } from "../../terminal/ink.ts";
+import type { Output } from "../../terminal/output.ts";
 
 export const events: Command = command({
   name: "events",
