@@ -60,6 +60,11 @@ type EventRow = Pick<
   "eventId" | "name" | "version" | "payload" | "correlation" | "causation" | "timeMs"
 >;
 
+/** Whether another process published a version of the event that this one does not know. */
+export function isNewer(handler: Subscriber, { name, version }: Pick<EventRow, "name" | "version">): boolean {
+  return takesOf(handler).some((event) => event.type === name && event.version < version);
+}
+
 /** The stored event as a value; undefined if it no longer fits the schema that this process has for it. */
 export function readEvent(handler: Subscriber, delivery: EventRow): EventValue | undefined {
   const { eventId, name, version, payload, correlation, causation, timeMs } = delivery;

@@ -11,19 +11,23 @@ import type { Subscriber } from "../define/subscriber.ts";
 import { selectRuns } from "../store/run-queries.ts";
 import { STORED_RUN, trailOf } from "../store/run-row.ts";
 import type { FlowStore } from "../store/store.ts";
-import { readEvent } from "./call.ts";
+import { isNewer, readEvent } from "./call.ts";
 import type { RunRecord } from "./outcome.ts";
 
-/** In the order in which the handler takes them; undefined if one of them cannot be read. */
+/**
+ * In the order in which the handler takes them; undefined if one of them cannot be read, and `newer` if one is of a version
+ * that only a newer process reads.
+ */
 export async function gatherEvents(
   store: FlowStore,
   handler: Subscriber,
   { sagaId }: RunRecord,
-): Promise<readonly EventValue[] | undefined> {
+): Promise<readonly EventValue[] | "newer" | undefined> {
   const [run] = await store.query(selectRuns(store.dialect, [sagaId]));
   const trail = run ? trailOf(STORED_RUN.read(run)) : [];
   const rows = await store.query(selectSent(store.dialect, trail, handler.name));
   const sent = new Map(rows.map((row) => DELIVERY.read(row)).map((row) => [row.name, row]));
+  if ([...sent.values()].some((row) => isNewer(handler, row))) return "newer";
   const events = takesOf(handler).flatMap(({ type }) => {
     const row = sent.get(type);
     return (row && readEvent(handler, row)) ?? [];

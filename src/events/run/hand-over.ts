@@ -16,16 +16,27 @@ import type { Role } from "./decider.ts";
 import type { Delivery, Fanout, Outcome, RunRecord } from "./outcome.ts";
 import type { FinalResult } from "./result.ts";
 
+/** The place of a delivery is this and the name of the saga, if its handler is registered as a step. */
+const STEP = "step:";
+
+/** The saga whose step this delivery is for, if this process does not know it. */
+export function foreignStep(
+  { mapping }: SagaRegistry,
+  { handler = "", place }: Pick<Delivery, "handler" | "place">,
+): string | undefined {
+  return place?.startsWith(STEP) && !mapping.has(handler) ? place.slice(STEP.length) : undefined;
+}
+
 /** The saga that decides about this delivery, if this process does not know it. */
 export function foreignSaga(
   registry: SagaRegistry,
   delivery: Delivery,
   run: RunRecord | undefined,
 ): string | undefined {
+  const step = foreignStep(registry, delivery);
+  if (step !== undefined) return step;
   const { handler = "", place } = delivery;
   if (place === undefined || registry.mapping.has(handler)) return undefined;
-  const at = place.indexOf(":");
-  if (place.slice(0, at) === "step") return place.slice(at + 1);
   // A command that no run has sent is an event like any other.
   return run && !registry.saga(run.sagaType) ? run.sagaType : undefined;
 }

@@ -19,9 +19,9 @@ import type { Prepared, Role } from "./decider.ts";
 import type { EventEngine } from "./engine.ts";
 import { spanOf } from "./handler-span.ts";
 import { gatherEvents } from "./gather.ts";
-import { foreignSaga, handedOver, readAnswered } from "./hand-over.ts";
+import { foreignSaga, foreignStep, handedOver, readAnswered } from "./hand-over.ts";
 import { isInTime, resultOfLate } from "./late-handler.ts";
-import { NOTHING_OUT, type Delivery, type Outcome, type RunRecord } from "./outcome.ts";
+import { leftToNewer, NOTHING_OUT, type Delivery, type Outcome, type RunRecord } from "./outcome.ts";
 import { DEADLINE_PASSED, type FinalResult, type HandlerResult, type RetryResult } from "./result.ts";
 import { handleInTransaction } from "./transactional.ts";
 
@@ -81,17 +81,16 @@ export class HandlerTurn {
   #attempt(): Promise<boolean> {
     const run = this.#run;
     const delivery = this.#delivery;
-    const { clock, decider } = this.#engine;
+    const { clock, decider, registry } = this.#engine;
     const role = decider.roleOf(delivery, run);
     if (role.kind === "past" || role.kind === "early" || role.kind === "gathered")
       return this.#conclude(NOT_CALLED);
-    if (role.kind === "act" && run) {
-      // Its run compensates. The previous worker of the delivery crashed, so the step is in doubt.
-      if (run.state.status !== "running")
-        return this.#conclude({ kind: "exhausted", error: "LeaseExpired", unbegun: this.#isUnbegun });
-      if (run.dueAtMs !== undefined && run.dueAtMs <= clock.monotonicMs())
-        return this.#expire(run, role.step.name);
-    }
+    // Its run compensates. The previous worker of the delivery crashed, so the step is in doubt.
+    const isStep = role.kind === "act" || foreignStep(registry, delivery) !== undefined;
+    if (isStep && run && run.state.status !== "running")
+      return this.#conclude({ kind: "exhausted", error: "LeaseExpired", unbegun: this.#isUnbegun });
+    if (role.kind === "act" && run?.dueAtMs !== undefined && run.dueAtMs <= clock.monotonicMs())
+      return this.#expire(run, role.step.name);
     if (delivery.attempts > this.#handler.retry.attemptMax)
       return this.#conclude({ kind: "exhausted", error: "TriesUsedUp" });
     if (run && takesOf(this.#handler).length > 1) return this.#gather(run, role);
@@ -102,6 +101,7 @@ export class HandlerTurn {
 
   async #gather(run: RunRecord, role: Role): Promise<boolean> {
     const events = await gatherEvents(this.#engine.store, this.#handler, run);
+    if (events === "newer") return this.#settle(leftToNewer(this.#delivery));
     return events ? this.#begin(events, role) : this.#giveUp("UnreadableEvent");
   }
 

@@ -56,7 +56,7 @@ export function claimDeliveries(
     except,
     where: raw("true"),
     set: sql`status = ${literals([CLAIMED])}, attempts = c.attempts + 1`,
-    returning: sql`${DELIVERY.columns(dialect)}, answer, ${place} as place`,
+    returning: sql`${DELIVERY.columns(dialect)}, answer, lane, ${place} as place`,
   });
 }
 
