@@ -88,7 +88,9 @@ onEachDatabase((database) => {
     }
     await waitFor(async () => (await seenAgo(db)) < 75_000 && (await seenAgo(db)) >= 0);
     await expect(ship.events.retire("ship", note)).rejects.toMatchObject({ code: "NOT_ALLOWED_NOW" });
-    await expect(ship.events.retire("nobody", note)).rejects.toThrow("No handler named nobody is registered.");
+    await expect(ship.events.retire("nobody", note)).rejects.toThrow(
+      "No handler named nobody is registered.",
+    );
     await expect(ship.events.retire("ship", {} as never)).rejects.toMatchObject({ code: "BAD_OPTION" });
   });
 

@@ -72,7 +72,16 @@ function deliveryOf(
   if (step === saga.steps[0]) return rowOf(seal, name, origin, correlation, newId(), true, saga);
   // Only an event that the saga itself sends belongs to its run: no run waits for the same event from outside.
   const isOwn = origin.run?.saga === saga && origin.run.processId === correlation;
-  const row = rowOf(seal, name, origin, correlation, isOwn ? origin.run.sagaId : undefined, false, saga, isOwn);
+  const row = rowOf(
+    seal,
+    name,
+    origin,
+    correlation,
+    isOwn ? origin.run.sagaId : undefined,
+    false,
+    saga,
+    isOwn,
+  );
   // Only a process that has the saga can tell whether all events of such a step have arrived.
   return takesOf(step.handler).length > 1 ? { ...row, laneOf: sagaRecipient(saga.name) } : row;
 }
