@@ -187,7 +187,8 @@ onEachDatabase((database) => {
   });
 
   it("[F-19][F-06] a process that has the handler of a command and not its saga records the result, and the undo goes on", async () => {
-    const undone: string[] = [];
+    const db = await database.open();
+    const [left, undone]: [string[], string[]] = [[], []];
     const Undo = event("Undo", z.object({ order: z.string() }));
     const Undone = event("Undone", z.object({ order: z.string() }));
     const Shipped = event("Shipped", z.object({ order: z.string() }));
@@ -198,6 +199,17 @@ onEachDatabase((database) => {
       handle: ({ order }) => {
         undone.push(order);
         return ok(Undone({ order }));
+      },
+    });
+    const leaves = handler("undo", {
+      on: Undo,
+      ok: Undone,
+      err: NotBilled,
+      handle: ({ order }, { signal }) => {
+        left.push(order);
+        return new Promise((_, reject) =>
+          signal.addEventListener("abort", () => reject(new Error("stopped"))),
+        );
       },
     });
     const fail = handler("fail", {
@@ -213,15 +225,24 @@ onEachDatabase((database) => {
       onCompleted: (id) => Ended({ order: id }),
       onFailed: (id) => Ended({ order: id }),
     });
-    const sagas = await database.amends({ events: [order, undo] });
+    const ids = orders(1, 3);
+    const first = await database.amends({ events: [order, leaves] });
+    const leaving = await database.worker(first);
+    await first.events.publish(ids.map((id) => Paid({ order: id })));
+    await waitFor(() => left.length === 3);
+    await leaving.stop({ deadline: "0s" });
     const plain = await database.amends({ events: [undo] });
-    // It has one slot, so that the command is mostly left to the other one.
-    await database.worker(sagas, { concurrency: 1 });
-    await database.worker(plain);
-    const ids = orders(1, 20);
-    await sagas.events.publish(ids.map((id) => Paid({ order: id })));
-    for (const id of ids) await runIn(sagas, order, id, "failed");
+    const working = await database.worker(plain);
+    const recorded = sql`select count(*) as n from ${db.dialect.table("outbox")} where answer is not null and handler = 'undo'`;
+    await waitFor(async () => Number((await db.query(recorded))[0]?.["n"]) === 3);
+    // Nothing has come of it yet.
+    for (const id of ids) await runIn(first, order, id, "compensating");
+    await working.stop();
+    const last = await database.amends({ events: [order, leaves] });
+    await database.worker(last);
+    for (const id of ids) await runIn(last, order, id, "failed");
     expect(undone.toSorted()).toEqual(ids.toSorted());
+    expect(left).toHaveLength(3);
   });
 
   it("[F-19] what a run sends reaches other services, with the process of its saga as its correlation", async () => {
