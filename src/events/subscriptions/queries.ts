@@ -95,7 +95,7 @@ export function heardOf(dialect: Dialect, inserts: readonly DeliveryInsert[]): H
   for (const { row } of inserts) {
     if (row.handler === undefined) continue;
     let handlers = known.get(row.name);
-    if (!handlers) known.set(row.name, (handlers = new Map()));
+    if (!handlers) known.set(row.name, (handlers = new Map<string, string | undefined>()));
     if (!handlers.has(row.handler)) handlers.set(row.handler, row.saga);
   }
   const keys: string[] = [];

@@ -155,11 +155,11 @@ const cached = new WeakMap<Dialect, Map<string, Sql>>();
  */
 function foreignRows(dialect: Dialect, more: readonly string[] = []): Sql {
   let texts = cached.get(dialect);
-  if (!texts) cached.set(dialect, (texts = new Map()));
+  if (!texts) cached.set(dialect, (texts = new Map<string, Sql>()));
   const key = more.join();
-  let text = texts.get(key);
-  if (!text) texts.set(key, (text = raw(foreignText(dialect, more))));
-  return text;
+  let rows = texts.get(key);
+  if (!rows) texts.set(key, (rows = raw(foreignText(dialect, more))));
+  return rows;
 }
 
 function foreignText(dialect: Dialect, more: readonly string[]): string {
