@@ -10,6 +10,7 @@ export {
   type EventType,
   type EventValue,
   type NewEventOptions,
+  type UpcastChain,
 } from "./events/define/event.ts";
 export {
   EventHandler,
@@ -25,6 +26,15 @@ export {
 export { consumer, type Consumer, type ConsumerOptions } from "./events/define/consumer.ts";
 export { type Subscriber } from "./events/define/subscriber.ts";
 export { type IdOf } from "./events/define/chain.ts";
+export {
+  all,
+  oneOf,
+  type AllOf,
+  type AnyAnswer,
+  type AnyOn,
+  type OneOf,
+  type SeveralEvents,
+} from "./events/define/several.ts";
 export { SagaStep, step, type SagaStepOptions } from "./events/define/saga-step.ts";
 export {
   eventSaga,

@@ -1,21 +1,36 @@
 /** A saga over events, and one run of it, as Mermaid text: the same input always gives the same text. */
+import { branchesOf } from "../core/flow/branches.ts";
+import { pathPlan } from "./define/chain-check.ts";
 import type { AnySagaDef } from "./define/saga-def.ts";
+import type { SagaStep } from "./define/saga-step.ts";
 import type { FlowView } from "./view.ts";
 
 /** Events and their handlers, with the compensations: commands are dashed. */
 export function flowDiagram(saga: AnySagaDef): string {
   const { steps, trigger } = saga;
+  const plan = pathPlan(trigger, steps);
+  const { before } = branchesOf(plan);
+  /** Of the steps that may be done by then, the last one that is undone. */
+  const backOf = ({ name }: SagaStep): number =>
+    steps.findLastIndex((other) => other.compensation !== undefined && before.get(name)?.has(other.name));
   const lines = ["flowchart LR", `  e0([${trigger.type}]) --> s0[${steps[0]?.name ?? ""}]`];
   for (const [index, step] of steps.entries()) {
-    const isLast = index === steps.length - 1;
-    const next = isLast ? "completed" : `s${index + 1}[${steps[index + 1]?.name ?? ""}]`;
-    lines.push(`  s${index} -- ${step.success.type} --> ${next}`);
-    const back = steps.slice(0, index).findLastIndex(({ compensation }) => compensation !== undefined);
+    for (const event of plan.steps[index]?.gives ?? []) {
+      const followers = plan.steps.flatMap(({ name, takes }, at) =>
+        at > index && takes.includes(event) ? [`s${at}[${name}]`] : [],
+      );
+      for (const next of followers.length > 0 ? followers : ["completed"])
+        lines.push(`  s${index} -- ${event} --> ${next}`);
+    }
+    const back = backOf(step);
     lines.push(`  s${index} -. ${step.failure.type} .-> ${back < 0 ? "failed" : `u${back}`}`);
   }
-  for (const [index, { name, compensation }] of steps.entries()) {
+  for (const [index, step] of steps.entries()) {
+    const { name, compensation } = step;
     if (!compensation) continue;
-    const back = steps.slice(0, index).findLastIndex((step) => step.compensation !== undefined);
+    const back = steps
+      .slice(0, index)
+      .findLastIndex((other) => other.compensation !== undefined && before.get(name)?.has(other.name));
     lines.push(`  u${index}[/undo ${name}/] -. ${compensation.type} .-> ${back < 0 ? "failed" : `u${back}`}`);
   }
   lines.push("  completed((completed))", "  failed((failed))");
@@ -23,7 +38,7 @@ export function flowDiagram(saga: AnySagaDef): string {
 }
 
 /** Every event of one run in order, with its handler. */
-export function flowRunDiagram({ saga, run, status, events, failure, notes }: FlowView): string {
+export function flowRunDiagram({ saga, run, status, events, failure, notes, notTaken }: FlowView): string {
   const lines = ["sequenceDiagram", `  participant O as ${saga}`];
   const handlers = [...new Set(events.flatMap(({ handler }) => handler ?? []))];
   const place = new Map(handlers.map((name, index) => [name, `H${index}`]));
@@ -40,6 +55,7 @@ export function flowRunDiagram({ saga, run, status, events, failure, notes }: Fl
     else lines.push(`  ${target}--xO: ${error === undefined ? state : `${state}, ${plain(error)}`}`);
   }
   for (const { action, reason } of notes) lines.push(`  Note over O: ${action}, ${plain(reason)}`);
+  if (notTaken.length > 0) lines.push(`  Note over O: not taken: ${notTaken.join(", ")}`);
   const why = failure ? `, ${failure.step} ${plain(failure.error)}` : "";
   lines.push(`  Note over O: ${status}${why}`);
   return `${lines.join("\n")}\n`;

@@ -158,6 +158,8 @@ export class EventFlow<Tx = unknown> {
       handler: handler.name,
       command: compensation?.type,
       undo: plan.steps[index]?.undo ?? "none",
+      takes: plan.steps[index]?.takes ?? [],
+      gives: plan.steps[index]?.gives ?? [],
     }));
   }
 
@@ -231,7 +233,9 @@ export class EventFlow<Tx = unknown> {
 
   async #view(row: Row): Promise<FlowView> {
     const run = STORED_RUN.read(row);
-    return flowView(run, await readTrail(this.#reader, trailOf(run)));
+    const { registry } = this.#engine;
+    const saga = registry.saga(run.sagaType);
+    return flowView(run, await readTrail(this.#reader, trailOf(run)), saga && registry.plan(saga));
   }
 
   async #stalled(id: string): Promise<RunRecord | undefined> {

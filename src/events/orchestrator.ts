@@ -3,7 +3,7 @@
  * handler belongs to. The worker of Amends makes the same decisions (run/decider.ts), and writes many of them in one
  * commit.
  */
-import { SagaConcurrencyError } from "../core/errors.ts";
+import { AmendsError, SagaConcurrencyError } from "../core/errors.ts";
 import { BEGUN, type FlowState } from "../core/flow/state.ts";
 import type { Err, Ok } from "../core/result.ts";
 import { newId } from "../runtime/identifiers.ts";
@@ -11,6 +11,7 @@ import { systemClock } from "../storage/clock.ts";
 import type { EventValue } from "./define/event.ts";
 import { readAnswer, type AnyHandler } from "./define/handler.ts";
 import type { HandlerSagaMapping, SagaPlace, SagaRegistry } from "./define/registry.ts";
+import { takesOf } from "./define/several.ts";
 import { SagaContractViolation } from "./define/violation.ts";
 import { FlowDecider, inOrder } from "./run/decider.ts";
 import type { SagaState, SagaStore, SagaStoreOptions } from "./store/saga-store.ts";
@@ -45,6 +46,7 @@ export class SagaOrchestrator<Tx = unknown> {
 
   constructor(options: SagaOrchestratorOptions<Tx>) {
     this.#options = options;
+    refuseGathering(options.mapping ?? options.registry.mapping);
     this.#decider = new FlowDecider(options.registry, systemClock);
   }
 
@@ -78,7 +80,7 @@ export class SagaOrchestrator<Tx = unknown> {
     const decided = await this.#decider.decide(
       saga,
       { processId, state: flowState(before) },
-      { kind, step: step.name, end: answer.kind, error: answer.event.type },
+      { kind, step: step.name, end: answer.kind, error: answer.event.type, answer: answer.event.type },
     );
     if (decided === "ignored") return;
     if (decided === "early")
@@ -112,8 +114,19 @@ export class SagaOrchestrator<Tx = unknown> {
   }
 }
 
+/** Your worker calls a handler with one event: it does not know the others, which the outbox of Amends keeps. */
+function refuseGathering(mapping: HandlerSagaMapping): void {
+  for (const { saga, step } of mapping.values()) {
+    if (takesOf(step.handler).length < 2) continue;
+    throw new AmendsError(
+      "NOT_SUPPORTED",
+      `Saga ${saga.name}: step ${step.name} waits for several events. Only the worker of Amends gathers them: a SagaOrchestrator runs sagas whose steps take one event each.`,
+    );
+  }
+}
+
 function begun(sagaType: string, processId: string): SagaState {
-  const { status, currentStep, completedSteps, undoSteps, lateStep } = BEGUN;
+  const { status, currentStep, completedSteps, answers, undoSteps, lateSteps } = BEGUN;
   return {
     sagaId: newId(),
     sagaType,
@@ -121,17 +134,18 @@ function begun(sagaType: string, processId: string): SagaState {
     status,
     currentStep,
     completedSteps,
+    answers,
     startedAt: new Date(),
     error: undefined,
     errorLabel: undefined,
     undoSteps,
-    lateStep,
+    lateSteps,
     version: 0,
   };
 }
 
 function flowState(state: SagaState): FlowState {
-  const { status, currentStep, completedSteps, undoSteps, lateStep, error, errorLabel } = state;
+  const { status, currentStep, completedSteps, answers, undoSteps, lateSteps, error, errorLabel } = state;
   const failure = error === undefined ? undefined : { step: error, error: errorLabel ?? "" };
-  return { status, currentStep, completedSteps, undoSteps, lateStep, failure };
+  return { status, currentStep, completedSteps, answers, undoSteps, lateSteps, failure };
 }

@@ -1,6 +1,7 @@
 /** The public view of one run of a saga over events. */
 import type { FlowStatus } from "../core/flow/machine.ts";
-import type { FlowFailure, UndoKind } from "../core/flow/state.ts";
+import { notTaken, progressOf } from "../core/flow/path.ts";
+import type { FlowFailure, FlowPlan, UndoKind } from "../core/flow/state.ts";
 import type { OutboxStatus } from "../core/outbox/machine.ts";
 import type { TrailEntry } from "../outbox/read/entry.ts";
 import { stateOf, type StoredRun } from "./store/run-row.ts";
@@ -27,6 +28,10 @@ export interface FlowStepView {
   readonly command: string | undefined;
   /** How it is undone. */
   readonly undo: UndoKind;
+  /** The names of the events that it waits for, all of them. */
+  readonly takes: readonly string[];
+  /** The names of the events of its success, of which it gives one. */
+  readonly gives: readonly string[];
 }
 
 /** One event of a run, or its delivery to a handler, as the outbox holds it. */
@@ -59,10 +64,16 @@ export interface FlowView {
   readonly run: number;
   /** The status of the run. */
   readonly status: FlowStatus;
-  /** The number of steps that are done, which is the index of the current step. */
+  /** The number of steps that are done, which in a chain is the index of the current step. */
   readonly currentStep: number;
   /** The names of the steps that are done. */
   readonly completedSteps: readonly string[];
+  /** By step: the event that it gave, of those that may give one of several. */
+  readonly answers: Readonly<Record<string, string>>;
+  /** The names of the steps that the run waits for; empty if it is not running, or if its definition is not known here. */
+  readonly dueSteps: readonly string[];
+  /** The names of the steps of branches that the run did not take; empty if its definition is not known here. */
+  readonly notTaken: readonly string[];
   /** The names of the steps that are still to be undone, the next one first. */
   readonly undoSteps: readonly string[];
   /** Why the run compensates; undefined if it does not. */
@@ -77,8 +88,15 @@ export interface FlowView {
   readonly events: readonly RunEvent[];
 }
 
-export function flowView(stored: StoredRun, trail: readonly TrailEntry[]): FlowView {
-  const { status, currentStep, completedSteps, undoSteps, failure } = stateOf(stored);
+/** Without a plan, because the definition is not known here, only what is stored is shown. */
+export function flowView(
+  stored: StoredRun,
+  trail: readonly TrailEntry[],
+  plan: FlowPlan | undefined,
+): FlowView {
+  const state = stateOf(stored);
+  const { status, currentStep, completedSteps, answers, undoSteps, failure } = state;
+  const due = plan && status === "running" ? progressOf(plan, state)?.due : undefined;
   return {
     id: stored.sagaId,
     saga: stored.sagaType,
@@ -87,6 +105,9 @@ export function flowView(stored: StoredRun, trail: readonly TrailEntry[]): FlowV
     status,
     currentStep,
     completedSteps,
+    answers,
+    dueSteps: due ?? [],
+    notTaken: plan ? notTaken(plan, state) : [],
     undoSteps,
     failure,
     startedAt: new Date(stored.startedAt),

@@ -1,6 +1,8 @@
 import { expect, it } from "vitest";
 import type { ActionLine, AttentionLine, Overview, Page, Revealed } from "../../src/console/contract.ts";
 import type { FlowDetail, FlowLine, OutboxLine } from "../../src/console/contract-parts.ts";
+import { waitFor } from "../events/support/flow.ts";
+import { order, Placed } from "../events/support/order.ts";
 import { onEachDatabase } from "../support/databases.ts";
 import { openFlows } from "./support/flows.ts";
 import { visit } from "./support/visit.ts";
@@ -50,6 +52,57 @@ onEachDatabase((database) => {
       }
       expect([query, seen]).toEqual([query, ids]);
     }
+  });
+
+  it("[F-24][P-04] a run that branches shows what runs beside each other, what was not taken, and the edges that it took", async () => {
+    let pay: () => void = () => undefined;
+    const paying = new Promise<void>((resolve) => (pay = resolve));
+    const { saga, undoers } = order({ pay: () => paying, check: (id) => (id === "no" ? "decline" : "ok") });
+    const amends = await database.amends({ events: [saga, ...undoers] });
+    await database.worker(amends);
+    const [yes, no] = await amends.events.publish([Placed({ orderId: "yes" }), Placed({ orderId: "no" })]);
+    await no?.ended();
+    const { get } = visit(amends);
+    const show = (id = ""): Promise<FlowDetail> => get<FlowDetail>("reader", `/api/flows/${id}`);
+    const taken = ({ graph }: FlowDetail): string[] =>
+      graph.edges.flatMap(({ from, to, kind, taken: isTaken }) =>
+        kind === "forward" && isTaken ? [`${from} → ${to}`] : [],
+      );
+    const states = ({ graph }: FlowDetail): Record<string, string> =>
+      Object.fromEntries(
+        graph.nodes.flatMap(({ step, kind, state }) =>
+          kind === "act" ? [[step ?? "", state] as const] : [],
+        ),
+      );
+    const declined = await show(no?.id);
+    expect(states(declined)).toEqual({
+      check: "done",
+      pay: "skipped",
+      pack: "skipped",
+      ship: "skipped",
+      refuse: "done",
+    });
+    expect(taken(declined)).toEqual([
+      "start → act:check",
+      "act:check → act:refuse",
+      "act:refuse → completed",
+    ]);
+    await waitFor(async () => (await show(yes?.id)).completedSteps.includes("pack"));
+    const waiting = await show(yes?.id);
+    expect([waiting.currentStep, states(waiting)]).toEqual([
+      "pay",
+      { check: "done", pay: "running", pack: "done", ship: "none", refuse: "skipped" },
+    ]);
+    pay();
+    await yes?.ended();
+    expect(taken(await show(yes?.id))).toEqual([
+      "start → act:check",
+      "act:check → act:pay",
+      "act:check → act:pack",
+      "act:pay → act:ship",
+      "act:pack → act:ship",
+      "act:ship → completed",
+    ]);
   });
 
   it("[P-04] a run shows its events in their order and its picture, with the way back that it took", async () => {

@@ -39,7 +39,7 @@ const OURS: Readonly<Record<string, string>> = {
   saga_logs: "step_name action status next_step next_action",
   saga_signals: "name",
   saga_state:
-    "saga_id saga_type status completed_steps undo_steps late_step error error_label trigger_id trail",
+    "saga_id saga_type status completed_steps undo_steps late_steps answers error error_label trigger_id trail",
   subjects: "last_error last_note",
   webhook_attempts: "report verdict code",
   webhook_delivery_sagas: "status final_error_code",

@@ -65,6 +65,7 @@ function consequence(): NewDelivery {
     saga: undefined,
     fan: "event" as const,
     eventCorrelation: undefined,
+    laneOf: undefined,
     ...nothing,
   };
 }

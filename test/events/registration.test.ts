@@ -1,8 +1,12 @@
 import { Amends, err, ok } from "amends";
 import {
+  all,
   event,
   eventSaga,
   handler,
+  oneOf,
+  SagaOrchestrator,
+  SagaRegistry,
   SagaContractViolation,
   type SagaStep,
   step,
@@ -117,6 +121,104 @@ it("[F-03] a command that needs more than the id is refused, unless the saga mak
   expect(() =>
     eventSaga("s", { trigger: A, correlate: "key", steps: [undone] as never, ...ends, ...own }),
   ).not.toThrow();
+});
+
+it("[F-23] a chain of upcasts leads from every older version to the newest", () => {
+  const schema = z.object({ name: z.string(), tags: z.array(z.string()), level: z.number() });
+  const Moved = event("Moved", schema, {
+    version: 3,
+    upcast: {
+      1: (data) => ({ ...(data as object), tags: [] }),
+      2: (data) => ({ ...(data as object), level: 1 }),
+    },
+  });
+  expect(Moved.read('{"name":"a"}', 1)).toEqual({ name: "a", tags: [], level: 1 });
+  expect(Moved.read('{"name":"a","tags":["b"]}', 2)).toEqual({ name: "a", tags: ["b"], level: 1 });
+  expect(Moved.read('{"name":"a","tags":[],"level":7}', 3)).toEqual({ name: "a", tags: [], level: 7 });
+});
+
+it("[F-23] a chain of upcasts with a gap, or with a version that there is not, is refused", () => {
+  const same = (data: unknown): unknown => data;
+  expect(() => event("X", on, { version: 4, upcast: { 1: same, 3: same } })).toThrow(
+    "Event X: its chain of upcasts has a gap: add `2: (data) => …`, which makes version 3 of version 2.",
+  );
+  expect(() => event("X", on, { version: 2, upcast: { 1: same, 2: same } })).toThrow(
+    "its chain of upcasts has 2, but it has versions 1 to 2",
+  );
+  expect(() => event("X", on, { version: 2, upcast: 1 as never })).toThrow("must be a function, or a chain");
+});
+
+const [D, E, F] = ["D", "E", "F"].map((name) => event(name, on)) as unknown as [AnyEvent, AnyEvent, AnyEvent];
+const several = (
+  name: string,
+  from: readonly AnyEvent[],
+  to: readonly AnyEvent[],
+): ReturnType<typeof handler> =>
+  handler(name, {
+    on: (from.length > 1 ? all(...(from as [AnyEvent, AnyEvent])) : from[0]) as AnyEvent,
+    ok: (to.length > 1 ? oneOf(...(to as [AnyEvent, AnyEvent])) : to[0]) as AnyEvent,
+    err: No,
+    handle: () => undefined as never,
+  });
+type Line = readonly [name: string, from: readonly AnyEvent[], to: readonly AnyEvent[], options?: object];
+const steps = (...given: readonly Line[]): SagaStep[] =>
+  given.map(([name, from, to, options]) => step(name, several(`h-${name}`, from, to), options) as SagaStep);
+
+it("[F-24] steps that fan in or branch are refused when a run could wait for ever or begin a step twice", () => {
+  const refused =
+    (...given: readonly Line[]): (() => unknown) =>
+    () =>
+      chain("s", ...steps(...given));
+  expect(refused(["a", [A], [B]], ["b", [B, D], [C]])).toThrow(
+    "step b waits for D, which no step before it gives",
+  );
+  expect(refused(["a", [A], [B, D]], ["b", [B], [C]])).toThrow(
+    "no later step takes D, which step a gives: add a step, or name it in `ends`",
+  );
+  expect(refused(["a", [A], [B, D], { ends: [D] }], ["b", [B], [C]])).not.toThrow();
+  expect(refused(["a", [A], [B]], ["b", [B], [C]], ["c", [A], [D]])).toThrow(
+    "step c takes A, but step b gives C",
+  );
+  expect(refused(["a", [A], [B]], ["b", [B], [C]], ["c", [B], [D]])).toThrow("no later step takes C");
+  // The two events never come together.
+  expect(refused(["a", [A], [B, C]], ["b", [B, C], [D]])).toThrow(
+    "step b waits for B and C, but there is a branch with B and without C, on which it would wait for ever",
+  );
+  expect(refused(["a", [A], [B]], ["b", [B], [C]], ["c", [B], [C]], ["d", [C], [D]])).toThrow(
+    "two steps of one branch give C, so step d, which takes it, would begin twice",
+  );
+  // Two branches may meet again.
+  expect(refused(["a", [A], [B, C]], ["b", [B], [D]], ["c", [C], [D]], ["d", [D], [E]])).not.toThrow();
+  expect(refused(["a", [A], [B], { ends: [B] }], ["b", [B], [C]])).toThrow(
+    "ends with B, but a later step takes it",
+  );
+  expect(
+    refused(["a", [A], [B]], ["b", [B], [C], { deadline: "1m" }], ["c", [B], [D]], ["d", [C, D], [E]]),
+  ).toThrow("step b may run beside another one, so it cannot have a deadline of its own");
+  expect(refused(["a", [A], [B], { deadline: "1m" }], ["b", [B], [C]])).not.toThrow();
+});
+
+it("[F-24] `all`, `oneOf` and `ends` take what they can use, and nothing else", () => {
+  expect(() => all(A, A)).toThrow("at least two different events");
+  expect(() => oneOf(...([A] as unknown as [AnyEvent, AnyEvent]))).toThrow("at least two different events");
+  expect(() => oneOf(A, {} as never)).toThrow("at least two different events");
+  expect(() => several("h", [A], [B, No])).toThrow("two different events");
+  expect(() =>
+    handler("h", { on: oneOf(A, B) as never, ok: B, err: No, handle: () => undefined as never }),
+  ).toThrow("`on` must be an event, made by `event(…)`, or `all(…)` of several");
+  expect(() => step("a", several("h", [A], [B, C]), { ends: [D] as never })).toThrow(
+    "`ends` must be a list of events that its handler gives: B, C",
+  );
+  expect(register({ events: [several("h", [A, B], [C])] })).toThrow(
+    "Handler h takes all of A, B, so it must be a step of an event saga",
+  );
+  expect(register({ events: [several("h", [A], [B, C])] })).not.toThrow();
+});
+
+it("[F-24] a saga that waits for several events is not for an orchestrator with a worker of one's own", () => {
+  const saga = chain("s", ...steps(["a", [A], [B]], ["b", [B], [D]], ["c", [B], [E]], ["d", [D, E], [F]]));
+  const registry = new SagaRegistry([saga]);
+  expect(() => new SagaOrchestrator({ registry } as never)).toThrow("step d waits for several events");
 });
 
 it("[F-01][F-03] bad definitions are refused with what is wrong", () => {

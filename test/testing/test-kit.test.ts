@@ -1,7 +1,9 @@
 /** The test kit runs an application's own parts on virtual time: until idle, with failures, crashes and deliveries twice. */
+import { Amends } from "amends";
 import { sqlite, type SqliteHandle } from "amends/sqlite";
 import { testKit, type TestKit } from "amends/testing";
 import { afterEach, describe, expect, it } from "vitest";
+import { order, Placed as OrderPlaced } from "../events/support/order.ts";
 import { HOOK, KitShop, Placed } from "./support/kit-shop.ts";
 
 const DAY = 86_400_000;
@@ -115,6 +117,27 @@ describe("sqlite", () => {
     // Twice to erase, then once to verify.
     expect(erased).toHaveLength(3);
     expect(new Set(erased.map(({ key }) => key)).size).toBe(1);
+  });
+
+  it("[F-24][T-01] a saga that branches and fans in survives failures, a crash and deliveries twice, and ships once", async () => {
+    const shop = order();
+    const kit = await testKit((database) => new Amends({ database, events: [shop.saga, ...shop.undoers] }));
+    kits.push(kit);
+    kit.fail("pay");
+    kit.crash("pack");
+    kit.deliverTwice("ship");
+    const [run] = await kit.amends.events.publish(OrderPlaced({ orderId: "o-1" }));
+    await kit.runUntilIdle({ within: "1d" });
+    expect(await kit.amends.events.inspect(run?.id ?? "")).toMatchObject({
+      status: "completed",
+      notTaken: ["refuse"],
+    });
+    expect(shop.calls.filter((call) => call.startsWith("ship"))).toEqual(
+      Array(2).fill("ship Paid 100 Packed 2"),
+    );
+    const ships = kit.calls.filter(({ name }) => name === "ship");
+    expect(new Set(ships.map(({ key }) => key)).size).toBe(1);
+    kit.refuseUnmet();
   });
 
   it("[T-01] the kit refuses a database whose clock is not virtual, and calls without a name", async () => {

@@ -1,8 +1,10 @@
 import { Amends, Terminal, err, ok, saga } from "amends";
 import {
+  all,
   event,
   eventSaga,
   handler,
+  oneOf,
   sagaHandler,
   step,
   type FlowFailure,
@@ -185,4 +187,133 @@ it("[F-14][P-02] a run tells how it stands, and whoever steers it says why", asy
   void amends.events.retry("id", {});
   // @ts-expect-error so it is here
   void amends.events.resolve("id");
+});
+
+const Placed = event("Placed", z.object({ orderId: srn }));
+const Approved = event("Approved", z.object({ orderId: srn, limit: z.number() }));
+const Declined = event("Declined", z.object({ orderId: srn }));
+const Paid = event("Paid", z.object({ orderId: srn, cents: z.number() }));
+const Packed = event("Packed", z.object({ orderId: srn, boxes: z.number() }));
+const Shipped = event("Shipped", z.object({ orderId: srn }));
+const NoOrder = event("NoOrder", z.object({ orderId: srn }));
+const Lost = event("Lost", z.object({ parcel: srn }));
+
+const check = handler("check", {
+  on: Placed,
+  ok: oneOf(Approved, Declined),
+  err: NoOrder,
+  handle: ({ orderId }) => (orderId === "" ? ok(Declined({ orderId })) : ok(Approved({ orderId, limit: 3 }))),
+});
+const made = { err: NoOrder, handle: () => err(NoOrder({ orderId: "" })) } as const;
+const pay = handler("pay", { ...made, on: Approved, ok: Paid });
+const pack = handler("pack", { ...made, on: Approved, ok: Packed });
+const refuse = handler("refuse", { ...made, on: Declined, ok: Shipped });
+const ship = handler("ship", {
+  on: all(Paid, Packed),
+  ok: Shipped,
+  err: NoOrder,
+  handle: ([paid, packed]) => {
+    expectTypeOf(paid.cents).toBeNumber();
+    expectTypeOf(packed.boxes).toBeNumber();
+    expectTypeOf(packed.type).toEqualTypeOf<"Packed">();
+    expectTypeOf(paid.time).toEqualTypeOf<Date>();
+    return ok(Shipped({ orderId: paid.orderId }));
+  },
+});
+const orderEnds = {
+  onCompleted: (id: string) => Shipped({ orderId: id }),
+  onFailed: (id: string) => NoOrder({ orderId: id }),
+};
+const orderBasics = { trigger: Placed, correlate: "orderId" } as const;
+
+it("[F-24] a saga that branches and fans in compiles, and its handlers see each event typed", () => {
+  const orders = eventSaga("order", {
+    ...orderBasics,
+    steps: [
+      step("check", check),
+      step("pay", pay),
+      step("pack", pack),
+      step("ship", ship, { ends: [Shipped] }),
+      step("refuse", refuse),
+    ],
+    ...orderEnds,
+  });
+  expectTypeOf(orders.trigger).toEqualTypeOf<typeof Placed>();
+  void eventSaga("order", {
+    ...orderBasics,
+    steps: [
+      step("check", check, { ends: [Declined] }),
+      step("pay", pay),
+      step("pack", pack),
+      step("ship", ship),
+    ],
+    ...orderEnds,
+  });
+  void handler("h", {
+    on: Placed,
+    ok: oneOf(Approved, Declined),
+    err: NoOrder,
+    // @ts-expect-error Shipped is none of the two
+    handle: () => ok(Shipped({ orderId: "" })),
+  });
+  // @ts-expect-error one of several needs several
+  void oneOf(Approved);
+  // @ts-expect-error a handler gives one of several, and takes all of several
+  void handler("h", { ...made, on: oneOf(Approved, Declined), ok: Shipped });
+  // @ts-expect-error the step does not give Paid
+  void step("check", check, { ends: [Paid] });
+});
+
+it("[F-24] a wrong event, a missing branch and a fan-in on what no step gives do not compile", () => {
+  expectTypeOf(step("check", check, { ends: [Declined] }).ends).toEqualTypeOf<readonly (typeof Declined)[]>();
+  void eventSaga("order", {
+    ...orderBasics,
+    steps: [
+      // @ts-expect-error no later step takes Declined, which step check gives: add a step, or name it in `ends`
+      step("check", check),
+      step("pay", pay),
+      step("pack", pack),
+      step("ship", ship),
+    ],
+    ...orderEnds,
+  });
+  void eventSaga("order", {
+    ...orderBasics,
+    steps: [
+      step("check", check, { ends: [Declined] }),
+      step("pay", pay),
+      // @ts-expect-error step ship waits for Packed, which no step before it gives
+      step("ship", ship),
+    ],
+    ...orderEnds,
+  });
+  void eventSaga("order", {
+    ...orderBasics,
+    steps: [
+      step("check", check, { ends: [Declined] }),
+      // @ts-expect-error step ship takes Paid, but step check gives Approved
+      step("ship", ship),
+    ],
+    ...orderEnds,
+  });
+  void eventSaga("order", {
+    ...orderBasics,
+    steps: [
+      step("check", check),
+      step("refuse", refuse, { ends: [Shipped] }),
+      // @ts-expect-error no later step takes Paid, which step pay gives
+      step("pay", pay),
+      step("pack", pack),
+    ],
+    ...orderEnds,
+  });
+  void eventSaga("order", {
+    ...orderBasics,
+    steps: [
+      // @ts-expect-error Lost has no field orderId, by which this saga correlates
+      step("check", handler("h", { ...made, on: Placed, ok: oneOf(Approved, Lost) }), { ends: [Lost] }),
+      step("pay", pay),
+    ],
+    ...orderEnds,
+  });
 });

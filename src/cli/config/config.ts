@@ -9,6 +9,7 @@ import { AmendsError } from "../../core/errors.ts";
 import { Amends } from "../../operate/amends.ts";
 import { OPTIONS, type DatabaseOptions } from "../../operate/amends-options.ts";
 import type { WorkerOptions } from "../../operate/worker.ts";
+import type { AnyEvent } from "../../events/define/event.ts";
 import type { Database } from "../../storage/database.ts";
 import { nearest } from "../program/nearest.ts";
 
@@ -27,6 +28,8 @@ export interface AmendsConfig<Tx = unknown, Category extends string = string> ex
   readonly console?: ConsoleOptions & ListenOptions;
   /** `amends worker` answers probes there: `/livez`, `/readyz`, `/metrics`. Default: nowhere. */
   readonly health?: ProbeOptions;
+  /** For `amends events`: events that nothing here handles, such as those that this program only publishes. Default: none. */
+  readonly contracts?: readonly AnyEvent[];
 }
 
 /** Returns the config unchanged, with its types. */
@@ -43,6 +46,7 @@ const KEYS: readonly string[] = [
   "worker",
   "console",
   "health",
+  "contracts",
 ];
 
 function refuseMisspelt(config: object): void {
@@ -66,7 +70,15 @@ export function createAmends<Tx = unknown, Category extends string = string>(
       "The config is undefined: it is probably imported in a cycle (config → saga → this file). Import the Amends in no file that the config imports; a saga gets it from `onCreate`.",
     );
   refuseMisspelt(config);
-  const { database, onCreate, worker: _worker, console: _console, health: _health, ...options } = config;
+  const {
+    database,
+    onCreate,
+    worker: _worker,
+    console: _console,
+    health: _health,
+    contracts: _contracts,
+    ...options
+  } = config;
   if (database === undefined || typeof database === "string") {
     throw new AmendsError(
       "BAD_OPTION",

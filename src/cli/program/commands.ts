@@ -3,8 +3,9 @@ import type { Command } from "./command.ts";
 import { bulk } from "../commands/bulk.ts";
 import { console } from "../commands/console.ts";
 import { dev } from "../commands/dev.ts";
-import { diagram } from "../commands/diagram.ts";
+import { diagram } from "../commands/definitions/diagram.ts";
 import { doctor } from "../commands/doctor.ts";
+import { events } from "../commands/definitions/events.ts";
 import { init } from "../commands/init.ts";
 import { list } from "../commands/list.ts";
 import { migrate } from "../commands/migrate.ts";
@@ -44,6 +45,7 @@ export const COMMANDS: readonly Command[] = [
   show,
   stream,
   diagram,
+  events,
   start,
   signal,
   cancel,

@@ -1,5 +1,6 @@
 /** Event flows as the console shows them: what events carry is masked. */
 import { flowMachine } from "../../core/flow/machine.ts";
+import { progressOf } from "../../core/flow/path.ts";
 import type { FlowState } from "../../core/flow/state.ts";
 import { outboxMachine } from "../../core/outbox/machine.ts";
 import type { ListedRun } from "../../events/read/run.ts";
@@ -80,11 +81,13 @@ function toSent(entry: TrailEntry): SentEvent {
   };
 }
 
-/** Going forward it is the step that is waited for; going back, the one that is undone next. */
-function stepOf(
-  { status, currentStep, undoSteps, lateStep }: FlowState,
-  steps: KnownSteps,
-): string | undefined {
+/** Going forward it is the step that is waited for, or several beside each other; going back, the one that is undone next. */
+function stepOf(state: FlowState, steps: KnownSteps): string | undefined {
+  const { status, undoSteps, lateSteps } = state;
   if (flowMachine.isTerminal(status)) return undefined;
-  return status === "running" ? steps?.[currentStep]?.name : (lateStep ?? undoSteps[0]);
+  const due =
+    status === "running" && steps
+      ? (progressOf({ trigger: steps[0]?.takes[0] ?? "", steps }, state)?.due ?? [])
+      : lateSteps;
+  return due.length > 0 ? due.join(", ") : undoSteps[0];
 }

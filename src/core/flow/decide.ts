@@ -4,15 +4,27 @@
  * answered command at a time, and begins only when no handler of the run is active.
  */
 import { flowMachine, type FlowStatus } from "./machine.ts";
-import type { FlowFailure, FlowPlan, FlowState, FlowStep } from "./state.ts";
+import { answerOf, progressOf, stepOf } from "./path.ts";
+import type { FlowFailure, FlowPlan, FlowState } from "./state.ts";
 
 /** The result of a handler: its success event, its failure event, or none after its last attempt. */
 export type StepEnd = "ok" | "err" | "exhausted";
 
 export type FlowEvent =
-  | { readonly kind: "act" | "undo"; readonly step: string; readonly end: StepEnd; readonly error: string }
-  /** The run timed out. `delivery` is the state of the handler that the run waits for. */
-  | { readonly kind: "deadline"; readonly delivery: "unbegun" | "doubtful" | "running" }
+  | {
+      readonly kind: "act" | "undo";
+      readonly step: string;
+      readonly end: StepEnd;
+      readonly error: string;
+      /** The event of the success; needed of a step that may give one of several. */
+      readonly answer?: string | undefined;
+    }
+  /** The run timed out. `delivery` is the state of the handler of this step. Default: the first step that is due. */
+  | {
+      readonly kind: "deadline";
+      readonly delivery: "unbegun" | "doubtful" | "running";
+      readonly step?: string;
+    }
   /** An operator retries the failed compensation. */
   | { readonly kind: "retry" }
   /** An operator resolved the failed compensation by hand. */
@@ -41,11 +53,11 @@ const FINISH: readonly FlowEmission[] = [RESULT, { kind: "completed" }];
 export function decide(plan: FlowPlan, state: FlowState, event: FlowEvent): FlowDecision {
   switch (event.kind) {
     case "act":
-      return decideAct(plan, state, event.step, event.end, event.error);
+      return decideAct(plan, state, event);
     case "undo":
       return decideUndo(plan, state, event.step, event.end);
     case "deadline":
-      return decideDeadline(plan, state, event.delivery);
+      return decideDeadline(plan, state, event.delivery, event.step);
     case "retry":
       return state.status === "stalled" ? goBack(plan, state, state.undoSteps, "resume", []) : IGNORED;
     case "resolve":
@@ -61,68 +73,78 @@ export function decide(plan: FlowPlan, state: FlowState, event: FlowEvent): Flow
  * Whether a run waits for this step's handler: checked before the handler is called, and again by every decision.
  */
 export function expects(plan: FlowPlan, state: FlowState, step: string): "due" | "past" | "early" {
-  const index = plan.steps.findIndex(({ name }) => name === step);
-  const isAltered = state.completedSteps.some((name, at) => plan.steps[at]?.name !== name);
-  if (index < 0 || isAltered) return "early";
-  if (state.status !== "running") return state.lateStep === step ? "due" : "past";
-  return index < state.currentStep ? "past" : index > state.currentStep ? "early" : "due";
+  const progress = stepOf(plan, step) && progressOf(plan, state);
+  if (!progress) return "early";
+  if (state.status !== "running") return state.lateSteps.includes(step) ? "due" : "past";
+  if (state.completedSteps.includes(step)) return "past";
+  return progress.due.includes(step) ? "due" : "early";
 }
 
 function decideAct(
   plan: FlowPlan,
   state: FlowState,
-  step: string,
-  end: StepEnd,
-  error: string,
+  event: FlowEvent & { readonly kind: "act" | "undo" },
 ): FlowDecision {
+  const { step, end, error } = event;
   const due = expects(plan, state, step);
   if (due !== "due") return due === "early" ? { kind: "early" } : IGNORED;
+  const after = end === "ok" ? completed(plan, state, step, event.answer) : state;
+  if (!after) return { kind: "early" };
+  const before = end === "err" ? [RESULT] : [];
   if (state.status === "running") {
-    if (end === "ok") return forward(plan, state, step);
-    const failure = { step, error };
-    return turnBack(plan, { ...state, failure }, end === "err" ? [] : [step], end === "err" ? [RESULT] : []);
+    if (end === "ok") return forward(plan, after);
+    const late = dueSteps(plan, state).filter((other) => other !== step);
+    return turnBack(plan, { ...state, failure: { step, error } }, end === "err" ? [] : [step], late, before);
   }
   // The handler ended after the run began to compensate: undo this step first if it may have had effects.
-  const done = end === "ok" ? [...state.completedSteps, step] : state.completedSteps;
-  const settled = { ...state, completedSteps: done, lateStep: undefined };
+  const lateSteps = state.lateSteps.filter((other) => other !== step);
   const own = end === "err" ? [] : undoable(plan, [step]);
-  return goBack(plan, settled, [...own, ...state.undoSteps], "undo", end === "err" ? [RESULT] : []);
+  return backOrWait(plan, { ...after, lateSteps }, [...own, ...state.undoSteps], "undo", before);
 }
 
-function forward(plan: FlowPlan, state: FlowState, step: string): FlowDecision {
-  const completedSteps = [...state.completedSteps, step];
-  const currentStep = state.currentStep + 1;
-  const isLast = currentStep >= plan.steps.length;
-  const status = move(state.status, isLast ? "complete" : "advance");
-  const emit = isLast ? FINISH : GO_ON;
-  const { undoSteps, lateStep, failure } = state;
-  const next = { status, currentStep, completedSteps, undoSteps, lateStep, failure };
-  return { kind: "applied", state: next, emit };
+/** The state with this step done; undefined for an answer that the step does not give. */
+function completed(
+  plan: FlowPlan,
+  state: FlowState,
+  name: string,
+  given: string | undefined,
+): FlowState | undefined {
+  const step = stepOf(plan, name);
+  const answer = step && answerOf(step, given);
+  if (!step || answer === undefined) return undefined;
+  const answers = step.gives.length === 1 ? state.answers : { ...state.answers, [name]: answer };
+  return { ...state, completedSteps: [...state.completedSteps, name], answers };
+}
+
+function forward(plan: FlowPlan, after: FlowState): FlowDecision {
+  const isLast = dueSteps(plan, after).length === 0;
+  const status = move(after.status, isLast ? "complete" : "advance");
+  const state = { ...after, status, currentStep: after.currentStep + 1 };
+  return { kind: "applied", state, emit: isLast ? FINISH : GO_ON };
 }
 
 function decideUndo(plan: FlowPlan, state: FlowState, step: string, end: StepEnd): FlowDecision {
   const isAwaited =
-    state.status === "compensating" && state.lateStep === undefined && state.undoSteps[0] === step;
+    state.status === "compensating" && state.lateSteps.length === 0 && state.undoSteps[0] === step;
   if (!isAwaited) return IGNORED;
   const before = end === "exhausted" ? [] : [RESULT];
   if (end === "ok") return goBack(plan, state, state.undoSteps.slice(1), "undo", before);
   return { kind: "applied", state: { ...state, status: move(state.status, "stall") }, emit: before };
 }
 
+/** Only of one step it is known whether its handler runs: every other step that is due is waited for. */
 function decideDeadline(
   plan: FlowPlan,
   state: FlowState,
   delivery: "unbegun" | "doubtful" | "running",
+  given: string | undefined,
 ): FlowDecision {
-  const current = plan.steps[state.currentStep];
-  if (state.status !== "running" || current === undefined) return IGNORED;
-  const failure = { step: current.name, error: "DeadlinePassed" };
-  const failed = { ...state, failure };
-  if (delivery !== "running")
-    return turnBack(plan, failed, delivery === "doubtful" ? [current.name] : [], []);
-  const undoSteps = undoable(plan, state.completedSteps.toReversed());
-  const status = move(state.status, "turnBack");
-  return { kind: "applied", state: { ...failed, status, undoSteps, lateStep: current.name }, emit: [] };
+  const due = state.status === "running" ? dueSteps(plan, state) : [];
+  const step = given ?? due[0];
+  if (step === undefined || !due.includes(step)) return IGNORED;
+  const failed = { ...state, failure: { step, error: "DeadlinePassed" } };
+  const late = delivery === "running" ? due : due.filter((other) => other !== step);
+  return turnBack(plan, failed, delivery === "doubtful" ? [step] : [], late, []);
 }
 
 /** From running: the steps in doubt are undone first, then all completed steps. */
@@ -130,10 +152,23 @@ function turnBack(
   plan: FlowPlan,
   state: FlowState,
   inDoubt: readonly string[],
+  lateSteps: readonly string[],
   before: readonly FlowEmission[],
 ): FlowDecision {
   const undoSteps = undoable(plan, [...inDoubt, ...state.completedSteps.toReversed()]);
-  return goBack(plan, state, undoSteps, "turnBack", before);
+  return backOrWait(plan, { ...state, lateSteps }, undoSteps, "turnBack", before);
+}
+
+/** Nothing is undone while a handler of the run may be active. */
+function backOrWait(
+  plan: FlowPlan,
+  state: FlowState,
+  undoSteps: readonly string[],
+  arrow: "turnBack" | "undo",
+  emit: readonly FlowEmission[],
+): FlowDecision {
+  if (state.lateSteps.length === 0) return goBack(plan, state, undoSteps, arrow, emit);
+  return { kind: "applied", state: { ...state, status: move(state.status, arrow), undoSteps }, emit };
 }
 
 /** Sends commands up to the first one that a handler answers. If no such command is left, the run has failed. */
@@ -159,8 +194,8 @@ function undoable(plan: FlowPlan, steps: readonly string[]): string[] {
   return steps.filter((step) => stepOf(plan, step)?.undo !== "none");
 }
 
-function stepOf(plan: FlowPlan, name: string): FlowStep | undefined {
-  return plan.steps.find((step) => step.name === name);
+function dueSteps(plan: FlowPlan, state: FlowState): readonly string[] {
+  return progressOf(plan, state)?.due ?? [];
 }
 
 function move(from: FlowStatus, arrow: Parameters<typeof flowMachine.target>[1]): FlowStatus {

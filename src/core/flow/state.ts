@@ -10,9 +10,15 @@ export type UndoKind = "none" | "sent" | "answered";
 export interface FlowStep {
   readonly name: string;
   readonly undo: UndoKind;
+  /** The events that it waits for, all of them. */
+  readonly takes: readonly string[];
+  /** The events of its success, of which it gives one. */
+  readonly gives: readonly string[];
 }
 
 export interface FlowPlan {
+  /** The event that begins a run. Only the first step takes it. */
+  readonly trigger: string;
   readonly steps: readonly FlowStep[];
 }
 
@@ -26,15 +32,17 @@ export interface FlowFailure {
 
 export interface FlowState {
   readonly status: FlowStatus;
-  /** The number of completed steps: the index of the step that the run waits for. */
+  /** The number of completed steps; in a chain, the index of the step that the run waits for. */
   readonly currentStep: number;
   readonly completedSteps: readonly string[];
+  /** By step: the event that it gave, of those that may give one of several. */
+  readonly answers: Readonly<Record<string, string>>;
   /** The remaining compensations, next one first. */
   readonly undoSteps: readonly string[];
   /**
-   * The step whose handler still runs although the run compensates: compensation begins when the handler has ended.
+   * The steps whose handlers have not ended although the run compensates: compensation begins when all of them have.
    */
-  readonly lateStep: string | undefined;
+  readonly lateSteps: readonly string[];
   readonly failure: FlowFailure | undefined;
 }
 
@@ -42,7 +50,8 @@ export const BEGUN: FlowState = {
   status: "running",
   currentStep: 0,
   completedSteps: [],
+  answers: {},
   undoSteps: [],
-  lateStep: undefined,
+  lateSteps: [],
   failure: undefined,
 };

@@ -7,7 +7,8 @@ import { refuseUnknown } from "../../core/options.ts";
 import { isErr, isOk } from "../../core/result.ts";
 import type { TransactionKind } from "../../sagas/define/transaction-kind.ts";
 import type { AnyEvent, DeliveredOf } from "./event.ts";
-import { isEventType, type HandlerContext } from "./handler.ts";
+import type { HandlerContext } from "./handler.ts";
+import { isEventType } from "./several.ts";
 import { SagaContractViolation } from "./violation.ts";
 
 /** The options of `consumer`. */

@@ -89,9 +89,18 @@ export type DeliveredOf<E extends AnyEvent> = DeliveredEvent<NameOf<E>, DataOf<E
 export interface EventOptions {
   /** The version of the data, 1 to 1000. A version above 1 needs `upcast`. Default: 1. */
   readonly version?: number;
-  /** Converts stored data of an older version to this version. */
-  readonly upcast?: (data: unknown, version: number) => unknown;
+  /**
+   * Converts stored data of an older version to this version: a function for all of them, or a chain with one function
+   * for each older version, which converts it to the next.
+   */
+  readonly upcast?: Upcast | UpcastChain;
 }
+
+/** Converts stored data of this older version to the newest. */
+type Upcast = (data: unknown, version: number) => unknown;
+
+/** By version: converts its data to the next version, as in `{ 1: v1ToV2, 2: v2ToV3 }`. */
+export type UpcastChain = Readonly<Record<number, (data: unknown) => unknown>>;
 
 /** Why a schema cannot describe an event, as a text that the compiler shows; unknown if it can. */
 type Fits<Input, Data> = [Extract<keyof Data, ReservedField>] extends [never]
@@ -120,14 +129,11 @@ export function event<const Name extends string, Input, Data>(
       "give it a schema from a Standard Schema library, such as Zod, Valibot or ArkType, for its fields",
     );
   }
-  const { version = 1, upcast } = options;
+  const { version = 1 } = options;
   if (!Number.isInteger(version) || version < 1 || version > VERSION_MAX) {
     throw bad(name, `its version must be a whole number from 1 to ${VERSION_MAX}`);
   }
-  if (upcast !== undefined && typeof upcast !== "function") throw bad(name, "`upcast` must be a function");
-  if (version > 1 && !upcast) {
-    throw bad(name, "a version above 1 needs an `upcast`, which reads what older versions have stored");
-  }
+  const upcast = readUpcast(name, version, options.upcast);
   const parse = (data: unknown): object => validate(name, standard, data);
   const door = { field: `The data of event ${name}`, code: "BAD_INPUT" } as const;
   const make = (data: unknown, given?: NewEventOptions): unknown => {
@@ -152,6 +158,26 @@ export function event<const Name extends string, Input, Data>(
   const jsonSchema = (): Readonly<Record<string, unknown>> | undefined => jsonSchemaOf(standard);
   const members = { type: name, version, read, upcast: current, requires, jsonSchema };
   return Object.assign(make, members) as unknown as EventType<Name, Input, Data>;
+}
+
+/** A chain must lead from every older version to this one: what was stored once can come back at any time. */
+function readUpcast(name: string, version: number, given: EventOptions["upcast"]): Upcast | undefined {
+  if (given === undefined && version > 1)
+    throw bad(name, "a version above 1 needs an `upcast`, which reads what older versions have stored");
+  if (given === undefined || typeof given === "function") return given;
+  if (typeof given !== "object" || given === null)
+    throw bad(name, "`upcast` must be a function, or a chain of one for each older version");
+  const older = Array.from({ length: version - 1 }, (_, index) => index + 1);
+  const gap = older.find((from) => typeof given[from] !== "function");
+  if (gap !== undefined)
+    throw bad(
+      name,
+      `its chain of upcasts has a gap: add \`${gap}: (data) => …\`, which makes version ${gap + 1} of version ${gap}`,
+    );
+  const extra = Object.keys(given).find((key) => !older.includes(Number(key)));
+  if (extra !== undefined)
+    throw bad(name, `its chain of upcasts has ${extra}, but it has versions 1 to ${version}`);
+  return (data, from) => older.slice(from - 1).reduce((value, step) => given[step]?.(value), data);
 }
 
 const ITS_OWN: { readonly id: string | undefined; readonly correlation: string | undefined } = {

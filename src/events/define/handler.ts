@@ -12,7 +12,18 @@ import { ACT_RETRY, readRetry, type RetryOptions, type RetryPolicy } from "../..
 import type { AnySaga } from "../../sagas/define/definition.ts";
 import type { TransactionKind } from "../../sagas/define/transaction-kind.ts";
 import type { SagaOutcome } from "../../sagas/view/outcome.ts";
-import type { AnyEvent, DeliveredOf, EventValue, ValueOf } from "./event.ts";
+import type { AnyEvent, EventValue, ValueOf } from "./event.ts";
+import {
+  givesOf,
+  isEventType,
+  readGives,
+  readTakes,
+  type AnyAnswer,
+  type AnyOn,
+  type GivenOf,
+  type GivesOf,
+  type TakenOf,
+} from "./several.ts";
 import { SagaContractViolation } from "./violation.ts";
 
 /** Where a handler puts further events besides the one that it returns. */
@@ -44,20 +55,20 @@ export const RUN_SAGA: unique symbol = Symbol.for("amends.run-saga") as never;
 export type RunSaga = (saga: AnySaga, input: unknown, id: string) => Promise<SagaOutcome>;
 
 /** What a handler returns: `ok` with its success event, or `err` with its failure event. */
-export type Answer<Success extends AnyEvent, Failure extends AnyEvent> =
-  | Ok<ValueOf<Success>>
+export type Answer<Success extends AnyAnswer, Failure extends AnyEvent> =
+  | Ok<GivenOf<GivesOf<Success>>>
   | Err<ValueOf<Failure>>;
 
 /** The options of `handler`. */
 export interface HandlerOptions<
-  On extends AnyEvent,
-  Success extends AnyEvent,
+  On extends AnyOn,
+  Success extends AnyAnswer,
   Failure extends AnyEvent,
   Tx = undefined,
 > {
-  /** The type of event that it handles. */
+  /** The type of event that it handles, or all of several: `all(Paid, Packed)`. */
   readonly on: On;
-  /** The type of event that it returns in `ok(…)` on success. */
+  /** The type of event that it returns in `ok(…)` on success, or one of several: `oneOf(Approved, Declined)`. */
   readonly ok: Success;
   /**
    * The type of event that it returns in `err(…)` on a business failure. The writes of its transaction are rolled back.
@@ -68,7 +79,7 @@ export interface HandlerOptions<
    * not.
    */
   handle(
-    event: DeliveredOf<On>,
+    event: TakenOf<On>,
     context: HandlerContext<Tx>,
   ): Answer<Success, Failure> | Promise<Answer<Success, Failure>>;
   /**
@@ -85,8 +96,8 @@ export interface HandlerOptions<
 
 /** A handler, made by `handler(…)` or `sagaHandler(…)`. */
 export interface Handler<
-  On extends AnyEvent = AnyEvent,
-  Success extends AnyEvent = AnyEvent,
+  On extends AnyOn = AnyEvent,
+  Success extends AnyAnswer = AnyEvent,
   Failure extends AnyEvent = AnyEvent,
 > {
   /** The name under which its deliveries are stored. */
@@ -108,14 +119,14 @@ export interface Handler<
 }
 
 /** Any handler, whatever its events. */
-export type AnyHandler = Handler;
+export type AnyHandler = Handler<AnyOn, AnyAnswer>;
 
 const OPTIONS = ["on", "ok", "err", "handle", "retry", "timeout", "transaction"];
 
 /** The options of an `EventHandler`: those of `handler(…)` without the function. */
 export type EventHandlerOptions<
-  On extends AnyEvent,
-  Success extends AnyEvent,
+  On extends AnyOn,
+  Success extends AnyAnswer,
   Failure extends AnyEvent,
   Tx = undefined,
 > = Omit<HandlerOptions<On, Success, Failure, Tx>, "handle">;
@@ -125,8 +136,8 @@ export type EventHandlerOptions<
  * Deliveries are stored under its name: do not rename it while some are open.
  */
 export abstract class EventHandler<
-  On extends AnyEvent = AnyEvent,
-  Success extends AnyEvent = AnyEvent,
+  On extends AnyOn = AnyEvent,
+  Success extends AnyAnswer = AnyEvent,
   Failure extends AnyEvent = AnyEvent,
   Tx = undefined,
 > implements Handler<On, Success, Failure> {
@@ -150,11 +161,12 @@ export abstract class EventHandler<
     this.name = checkName(name, "A handler's name");
     const where = `Handler ${name}`;
     refuseUnknown(options, OPTIONS, where);
-    for (const field of ["on", "ok", "err"] as const)
-      if (!isEventType(options[field]))
-        throw bad(`${where}: \`${field}\` must be an event, made by \`event(…)\`.`);
     const { on, ok, err, retry, timeout, transaction } = options;
-    if (ok.type === err.type) throw bad(`${where}: success and failure must be two different events.`);
+    const wrong = readTakes(on) ? (readGives(ok) ? (isEventType(err) ? undefined : "err") : "ok") : "on";
+    const or = wrong === "on" ? ", or `all(…)` of several" : wrong === "ok" ? ", or `oneOf(…)` several" : "";
+    if (wrong !== undefined) throw bad(`${where}: \`${wrong}\` must be an event, made by \`event(…)\`${or}.`);
+    if (givesOf({ ok }).some(({ type }) => type === err.type))
+      throw bad(`${where}: success and failure must be two different events.`);
     this.on = on;
     this.ok = ok;
     this.err = err;
@@ -168,14 +180,14 @@ export abstract class EventHandler<
    * not.
    */
   abstract handle(
-    event: DeliveredOf<On>,
+    event: TakenOf<On>,
     context: HandlerContext<Tx>,
   ): Answer<Success, Failure> | Promise<Answer<Success, Failure>>;
 }
 
 class FunctionHandler<
-  On extends AnyEvent,
-  Success extends AnyEvent,
+  On extends AnyOn,
+  Success extends AnyAnswer,
   Failure extends AnyEvent,
   Tx,
 > extends EventHandler<On, Success, Failure, Tx> {
@@ -188,7 +200,7 @@ class FunctionHandler<
   }
 
   handle(
-    event: DeliveredOf<On>,
+    event: TakenOf<On>,
     context: HandlerContext<Tx>,
   ): ReturnType<HandlerOptions<On, Success, Failure, Tx>["handle"]> {
     return this.#options.handle(event, context);
@@ -200,8 +212,8 @@ class FunctionHandler<
  * `BAD_DEFINITION` if the definition is not valid.
  */
 export function handler<
-  On extends AnyEvent,
-  Success extends AnyEvent,
+  On extends AnyOn,
+  Success extends AnyAnswer,
   Failure extends AnyEvent,
   Tx = undefined,
 >(name: string, options: HandlerOptions<On, Success, Failure, Tx>): Handler<On, Success, Failure> {
@@ -210,11 +222,6 @@ export function handler<
 
 function bad(message: string): AmendsError {
   return new AmendsError("BAD_DEFINITION", message);
-}
-
-export function isEventType(value: unknown): value is AnyEvent {
-  const { type, read } = (typeof value === "function" ? value : {}) as Partial<AnyEvent>;
-  return typeof type === "string" && typeof read === "function";
 }
 
 /** Checks the events that a handler returns: a saga step does, or the handler itself if it is no step. */
@@ -238,9 +245,9 @@ export function readAnswer(
 }
 
 function promiseOf({ name, ok, err }: AnyHandler): AnswerCheck {
-  const checked = (event: unknown, kind: string, promised: AnyEvent): EventValue => {
+  const checked = (event: unknown, kind: string, promised: AnyAnswer): EventValue => {
     const given = sealOf(event)?.type;
-    if (given === promised.type) return event as EventValue;
+    if (givesOf({ ok: promised }).some(({ type }) => type === given)) return event as EventValue;
     throw new SagaContractViolation(
       `Handler ${name} promises \`${kind}(${promised.type}(…))\`, but returned \`${kind}\` of ${given ?? "a value that is not an event"}.`,
     );

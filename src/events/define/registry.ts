@@ -4,14 +4,15 @@
  */
 import { AmendsError } from "../../core/errors.ts";
 import { deliveryId, handlerHash } from "../../core/flow/sealed.ts";
-import type { FlowPlan } from "../../core/flow/state.ts";
+import type { FlowPlan, FlowStep } from "../../core/flow/state.ts";
 import { sagaRecipient } from "../../core/flow/subscription.ts";
 import type { AnySaga } from "../../sagas/define/definition.ts";
 import { mismatchOf, type TransactionOffer } from "../../sagas/define/transaction-kind.ts";
 import type { Registration } from "../subscriptions/queries.ts";
 import type { Consumer } from "./consumer.ts";
 import type { AnyEvent } from "./event.ts";
-import { isEventType } from "./handler.ts";
+import { pathPlan } from "./chain-check.ts";
+import { givesOf, isEventType, readTakes, takesOf } from "./several.ts";
 import { isHandler, WEBHOOK_PREFIX, type Subscriber } from "./subscriber.ts";
 import { waitHandler } from "./wait-handler.ts";
 import { SagaDef, type AnySagaDef } from "./saga-def.ts";
@@ -128,41 +129,46 @@ export class SagaRegistry {
    * processes.
    */
   get deliverable(): readonly string[] {
-    const handlers = [...this.#handlers.values()].flatMap(({ name, on }) => laneNames(name, on.version));
+    const handlers = [...this.#handlers.values()].flatMap((one) => laneNames(one.name, takesOf(one)));
     const sagas = [...this.#sagas.values()].flatMap(({ name, steps }) =>
-      laneNames(sagaRecipient(name), Math.max(...steps.map(({ handler }) => handler.on.version))),
+      laneNames(
+        sagaRecipient(name),
+        steps.flatMap(({ handler }) => takesOf(handler)),
+      ),
     );
     return [...handlers, ...sagas];
   }
 
   /**
-   * What a worker registers in the database, in the order of its key: every handler and consumer, and of which saga and step
-   * it is.
+   * What a worker registers in the database, in the order of its key: every handler and consumer, for each event that it
+   * takes, and of which saga and step it is.
    */
   get registrations(): readonly Registration[] {
-    const all = [...this.#handlers.values()].map((one): Registration => {
-      const { name: handler, on } = one;
-      const place = this.mapping.get(handler);
-      const undone = place ? undefined : this.#undoneBy(on);
-      const { saga, step } = place ?? undone ?? {};
-      const kind = place ? "step" : undone ? "undo" : isHandler(one) ? "handler" : "consumer";
-      const recipient = place ? sagaRecipient(place.saga.name) : handler;
-      const of = { saga: saga?.name, step: step?.name };
-      return {
-        event: on.type,
-        handler,
-        kind,
-        version: on.version,
-        ...of,
-        recipient,
-        hash: handlerHash(recipient),
-      };
-    });
+    const all = [...this.#handlers.values()].flatMap((one) =>
+      takesOf(one).map((event) => this.#registrationOf(one, event)),
+    );
     return all.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
   }
 
+  #registrationOf(one: Subscriber, { type: event, version }: AnyEvent): Registration {
+    const place = this.mapping.get(one.name);
+    const undone = place ? undefined : this.#undoneBy(event);
+    const { saga, step } = place ?? undone ?? {};
+    const recipient = place ? sagaRecipient(place.saga.name) : one.name;
+    return {
+      event,
+      handler: one.name,
+      kind: place ? "step" : undone ? "undo" : isHandler(one) ? "handler" : "consumer",
+      version,
+      saga: saga?.name,
+      step: step?.name,
+      recipient,
+      hash: handlerHash(recipient),
+    };
+  }
+
   /** The first step that this command undoes. */
-  #undoneBy({ type }: AnyEvent): SagaPlace | undefined {
+  #undoneBy(type: string): SagaPlace | undefined {
     for (const saga of this.#sagas.values()) {
       const step = saga.steps.find(({ compensation }) => compensation?.type === type);
       if (step) return { saga, step };
@@ -172,9 +178,10 @@ export class SagaRegistry {
 
   /** Events that this process has handlers for, as `name@version`. */
   get routable(): readonly string[] {
-    return [...this.#subscribers.values()].flatMap(([first]) =>
-      first ? versionsOf(first.on).map((n) => `${first.on.type}@${n}`) : [],
-    );
+    return [...this.#subscribers.keys()].flatMap((type) => {
+      const event = this.#events.get(type);
+      return event ? versionsOf(event).map((n) => `${type}@${n}`) : [];
+    });
   }
 
   #addHandler(handler: Subscriber): void {
@@ -182,6 +189,12 @@ export class SagaRegistry {
       throw bad("`events` takes what `handler(…)`, `consumer(…)` and `eventSaga(…)` make, and nothing else.");
     }
     const { name, on, transaction } = handler;
+    const takes = readTakes(on) ?? [];
+    if (takes.length > 1 && !this.mapping.has(name)) {
+      throw bad(
+        `Handler ${name} takes all of ${takes.map(({ type }) => type).join(", ")}, so it must be a step of an event saga: only a saga knows when all of them have arrived.`,
+      );
+    }
     const known = this.#handlers.get(name);
     if (known && contractOf(known) !== contractOf(handler)) {
       throw bad(
@@ -190,11 +203,14 @@ export class SagaRegistry {
     }
     const mismatch = transaction && mismatchOf(transaction, this.#offer);
     if (mismatch !== undefined) throw bad(`Handler ${name} ${mismatch}`);
-    for (const event of isHandler(handler) ? [on, handler.ok, handler.err] : [on]) this.#addEvent(event);
+    for (const event of takes) this.#addEvent(event);
+    for (const event of isHandler(handler) ? [...givesOf(handler), handler.err] : []) this.#addEvent(event);
     // The same definition, loaded twice: two bundles, or a module that was loaded again. The newer one runs.
     this.#handlers.set(name, handler);
-    const others = this.subscribers(on.type).filter((other) => other.name !== name);
-    this.#subscribers.set(on.type, [...others, handler]);
+    for (const { type } of takes) {
+      const others = this.subscribers(type).filter((other) => other.name !== name);
+      this.#subscribers.set(type, [...others, handler]);
+    }
   }
 
   #addWait(event: unknown, field: string): void {
@@ -229,8 +245,10 @@ export class SagaRegistry {
    * answer.
    */
   #planOf(saga: AnySagaDef): FlowPlan {
-    const steps = saga.steps.map(({ name, compensation }) => {
-      if (!compensation) return { name, undo: "none" } as const;
+    const path = pathPlan(saga.trigger, saga.steps);
+    const steps = saga.steps.map(({ name, compensation }, index) => {
+      const step = path.steps[index] as FlowStep;
+      if (!compensation) return step;
       const receivers = this.subscribers(compensation.type);
       const acting = receivers.find((receiver) => this.mapping.has(receiver.name));
       if (acting) {
@@ -249,9 +267,9 @@ export class SagaRegistry {
           `Saga ${saga.name}: ${compensation.type} is a command, so one handler takes it, not ${receivers.length} (${receivers.map((receiver) => receiver.name).join(", ")}).`,
         );
       }
-      return { name, undo: receivers.length === 1 ? "answered" : "sent" } as const;
+      return { ...step, undo: receivers.length === 1 ? ("answered" as const) : ("sent" as const) };
     });
-    return { steps };
+    return { ...path, steps };
   }
 
   /** Delivery ids contain a 32-bit hash of the handler's name. A collision is very unlikely, but refused. */
@@ -304,16 +322,17 @@ function shapeOf({ trigger, correlationField, steps }: AnySagaDef): string {
   return `${trigger.type} by ${correlationField} (${names.join(", ")})`;
 }
 
-/** The lanes of deliveries under this name, up to a version of their events. */
-function laneNames(name: string, version: number): readonly string[] {
-  return Array.from({ length: version }, (_, index) => `${name}@${index + 1}`);
+/** The lanes of deliveries under this name, up to the newest version of these events. */
+function laneNames(name: string, events: readonly AnyEvent[]): readonly string[] {
+  const version = Math.max(...events.map((event) => event.version));
+  return versionsOf({ version }).map((n) => `${name}@${n}`);
 }
 
 function keyOf({ event, handler }: Registration): string {
   return `${event} ${handler}`;
 }
 
-function versionsOf({ version }: AnyEvent): readonly number[] {
+function versionsOf({ version }: Pick<AnyEvent, "version">): readonly number[] {
   return Array.from({ length: version }, (_, index) => index + 1);
 }
 

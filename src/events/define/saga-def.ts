@@ -9,8 +9,9 @@ import type { FlowFailure } from "../../core/flow/state.ts";
 import { checkId, checkName } from "../../core/identity.ts";
 import { refuseUnknown } from "../../core/options.ts";
 import type { Checked, FieldOf, IdOf } from "./chain.ts";
+import { checkPaths } from "./chain-check.ts";
 import type { AnyEvent, EventValue } from "./event.ts";
-import { isEventType } from "./handler.ts";
+import { isEventType } from "./several.ts";
 import { SagaStep } from "./saga-step.ts";
 import { SagaContractViolation } from "./violation.ts";
 
@@ -34,7 +35,10 @@ interface Basics<Trigger extends AnyEvent, Field extends FieldOf<Trigger>, Steps
   readonly trigger: Trigger;
   /** The field that identifies the process of an event. Every event of the saga has it. */
   readonly correlate: Field;
-  /** The steps, in order. Each handles the success event of the step before it. */
+  /**
+   * The steps, in order. The first handles the trigger. Each other one handles the success event of an earlier step, or
+   * all of several: steps that take the same event run beside each other, and an answer of `oneOf(…)` chooses the branch.
+   */
   readonly steps: Steps & Checked<Trigger, Field, Steps>;
   /** Makes the event that is published when all steps are done. */
   onCompleted(id: IdOf<Trigger, Field>): Made<EventValue>;
@@ -203,9 +207,8 @@ export class SagaDef<Trigger extends AnyEvent = AnyEvent, Id = unknown> {
   }
 
   #checkChain(where: string): void {
-    let [by, given] = ["the trigger", this.trigger.type];
     const names = new Set<string>();
-    for (const { name, handler, compensation } of this.steps) {
+    for (const { name, compensation } of this.steps) {
       const more = this.makesCommands
         ? undefined
         : compensation?.requires().find((field) => field !== this.correlationField);
@@ -216,13 +219,8 @@ export class SagaDef<Trigger extends AnyEvent = AnyEvent, Id = unknown> {
       }
       if (names.has(name)) throw bad(where, `there are two steps named ${name}`);
       names.add(name);
-      if (handler.on.type !== given) {
-        throw new SagaContractViolation(
-          `${where}: step ${name} takes ${handler.on.type}, but ${by} gives ${given}.`,
-        );
-      }
-      [by, given] = [`step ${name}`, handler.ok.type];
     }
+    checkPaths(where, this.trigger, this.steps);
   }
 }
 

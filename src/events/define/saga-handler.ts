@@ -4,7 +4,7 @@ import { err, ok } from "../../core/result.ts";
 import type { SagaDefinition } from "../../sagas/define/definition.ts";
 import type { SagaOutcome } from "../../sagas/view/outcome.ts";
 import type { AnyEvent, DeliveredOf, ValueOf } from "./event.ts";
-import { handler, RUN_SAGA, type Handler, type RunSaga } from "./handler.ts";
+import { handler, RUN_SAGA, type Answer, type Handler, type RunSaga } from "./handler.ts";
 
 /** The options of `sagaHandler`. */
 export interface SagaHandlerOptions<
@@ -55,13 +55,15 @@ export function sagaHandler<
     on,
     ok: success,
     err: failure,
-    async handle(event, context) {
+    async handle(taken, context) {
+      const event = taken as DeliveredOf<On>;
       const run = (context as unknown as { readonly [RUN_SAGA]?: RunSaga })[RUN_SAGA];
       if (!run)
         throw new AmendsError("NOT_SUPPORTED", `Handler ${name} runs a saga: call it through a worker.`);
       const id = `${event.id}.${name}`;
       const outcome = (await run(saga, options.input(event), id)) as SagaOutcome<Results, E>;
-      if (outcome.status === "COMPLETED") return ok(options.completed(event, outcome.results));
+      if (outcome.status === "COMPLETED")
+        return ok(options.completed(event, outcome.results)) as Answer<Success, Failure>;
       return err(options.failed(event, outcome as Extract<typeof outcome, { status: "FAILED" }>));
     },
   });

@@ -5,15 +5,24 @@ import { sealOf } from "../../core/flow/sealed.ts";
 import { checkName } from "../../core/identity.ts";
 import { refuseUnknown } from "../../core/options.ts";
 import type { AnyEvent, EventValue } from "./event.ts";
-import { isEventType, type AnyHandler } from "./handler.ts";
+import type { AnyHandler } from "./handler.ts";
+import { givesOf, isEventType, readTakes, type AnyAnswer, type GivesOf } from "./several.ts";
 import { SagaContractViolation } from "./violation.ts";
 
 /** The options of `step`. */
-export interface SagaStepOptions<Compensation extends AnyEvent | undefined = AnyEvent | undefined> {
+export interface SagaStepOptions<
+  Compensation extends AnyEvent | undefined = AnyEvent | undefined,
+  End extends AnyEvent = AnyEvent,
+> {
   /** The command that undoes this step. It holds only the id of the process; its handler reads the current state. */
   readonly compensation?: Compensation;
   /** How long the step may take, with all attempts and waits. After that the saga compensates. Default: none. */
   readonly deadline?: Duration;
+  /**
+   * The answers of the step that no later step takes, because they end the run, or its branch. Default: none, except
+   * all answers of the last step.
+   */
+  readonly ends?: readonly End[];
 }
 
 /** One step of a saga over events, made by `step(…)`. It cannot be changed. */
@@ -21,6 +30,7 @@ export class SagaStep<
   Name extends string = string,
   H extends AnyHandler = AnyHandler,
   Compensation extends AnyEvent | undefined = AnyEvent | undefined,
+  End extends AnyEvent = AnyEvent,
 > {
   /** The name under which runs record that it is done. */
   readonly name: Name;
@@ -30,26 +40,35 @@ export class SagaStep<
   readonly compensation: Compensation;
   /** How long it may take, with all attempts and waits. */
   readonly deadlineMs: number | undefined;
+  /** The answers that end the run, or its branch. */
+  readonly ends: readonly End[];
 
   /** Use `step(…)`. */
-  constructor(name: Name, handler: H, options: SagaStepOptions<Compensation> = {}) {
+  constructor(name: Name, handler: H, options: SagaStepOptions<Compensation, End> = {}) {
     checkName(name, "A step's name");
-    refuseUnknown(options, ["compensation", "deadline"], `Step ${name}`);
-    if (typeof handler !== "object" || handler === null || !isEventType(handler.on)) {
+    refuseUnknown(options, ["compensation", "deadline", "ends"], `Step ${name}`);
+    if (typeof handler !== "object" || handler === null || !readTakes(handler.on)) {
       throw new AmendsError("BAD_DEFINITION", `Step ${name} needs a handler, made by \`handler(…)\`.`);
     }
-    const { compensation, deadline } = options;
+    const { compensation, deadline, ends = [] } = options;
     if (compensation !== undefined && !isEventType(compensation)) {
       throw new AmendsError("BAD_DEFINITION", `Step ${name}: \`compensation\` must be an event.`);
     }
+    const gives = givesOf(handler).map(({ type }) => type);
+    if (!Array.isArray(ends) || !ends.every((event) => isEventType(event) && gives.includes(event.type)))
+      throw new AmendsError(
+        "BAD_DEFINITION",
+        `Step ${name}: \`ends\` must be a list of events that its handler gives: ${gives.join(", ")}.`,
+      );
     this.name = name;
     this.handler = handler;
     this.compensation = compensation as Compensation;
     this.deadlineMs = deadline === undefined ? undefined : positiveMs(deadline, `Step ${name}: deadline`);
+    this.ends = ends;
     Object.freeze(this);
   }
 
-  /** The event of its success: what its handler promises. */
+  /** The event of its success, or `oneOf(…)` several: what its handler promises. */
   get success(): H["ok"] {
     return this.handler.ok;
   }
@@ -69,9 +88,9 @@ export class SagaStep<
     return this.#checked(event, this.failure);
   }
 
-  #checked(event: unknown, promised: AnyEvent): EventValue {
+  #checked(event: unknown, promised: AnyAnswer): EventValue {
     const given = sealOf(event)?.type;
-    if (given === promised.type) return event as EventValue;
+    if (givesOf({ ok: promised }).some(({ type }) => type === given)) return event as EventValue;
     throw new SagaContractViolation(
       `Step ${this.name} promises ${promised.type}, but handler ${this.handler.name} returned ${given ?? "a value that is not an event"}.`,
     );
@@ -83,6 +102,11 @@ export function step<
   const Name extends string,
   H extends AnyHandler,
   Compensation extends AnyEvent | undefined = undefined,
->(name: Name, handler: H, options: SagaStepOptions<Compensation> = {}): SagaStep<Name, H, Compensation> {
+  End extends GivesOf<H["ok"]> = never,
+>(
+  name: Name,
+  handler: H,
+  options: SagaStepOptions<Compensation, End> = {},
+): SagaStep<Name, H, Compensation, NoInfer<End>> {
   return new SagaStep(name, handler, options);
 }

@@ -38,7 +38,7 @@ export function toListedRun(row: Row): ListedRun {
   const { status, currentStep, trail, ...run } = LISTED.read(row);
   // An invalid row (edited by hand) must not break the list.
   const stored = STORED_RUN.tryRead(row);
-  const unreadable = { completedSteps: [], undoSteps: [], lateStep: undefined, failure: undefined };
+  const unreadable = { completedSteps: [], answers: {}, undoSteps: [], lateSteps: [], failure: undefined };
   const state = stored ? stateOf(stored) : { status, currentStep, ...unreadable };
   return { ...run, state, trail: trailOf({ trail }) };
 }

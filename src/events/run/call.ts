@@ -14,6 +14,7 @@ import { reportFailedTry, type FailedTry } from "../../runtime/failed-tries.ts";
 import type { Delivery, RunRecord } from "./outcome.ts";
 import { valueOf, type EventValue } from "../define/event.ts";
 import { RUN_SAGA, type HandlerContext, type RunSaga } from "../define/handler.ts";
+import { takesOf } from "../define/several.ts";
 import { readResult, type Subscriber } from "../define/subscriber.ts";
 import type { Role } from "./decider.ts";
 import { DEADLINE_PASSED, type ExhaustedResult, type HandlerResult, type RetryResult } from "./result.ts";
@@ -33,7 +34,8 @@ export interface CallTools {
 /** A handler that is to be called, and the delivery that it is called for. */
 export interface Request {
   readonly handler: Subscriber;
-  readonly event: EventValue;
+  /** The event; a list of all for a handler that takes several. */
+  readonly event: EventValue | readonly EventValue[];
   readonly delivery: Delivery;
   readonly run: RunRecord | undefined;
   /** The role of the delivery in its run. */
@@ -52,11 +54,24 @@ export interface Called {
   readonly late?: Promise<Called>;
 }
 
+/** The part of a delivery that its event is made of. */
+type EventRow = Pick<
+  Delivery,
+  "eventId" | "name" | "version" | "payload" | "correlation" | "causation" | "timeMs"
+>;
+
+/** Whether another process published a version of the event that this one does not know. */
+export function isNewer(handler: Subscriber, { name, version }: Pick<EventRow, "name" | "version">): boolean {
+  return takesOf(handler).some((event) => event.type === name && event.version < version);
+}
+
 /** The stored event as a value; undefined if it no longer fits the schema that this process has for it. */
-export function readEvent({ on }: Subscriber, delivery: Delivery): EventValue | undefined {
+export function readEvent(handler: Subscriber, delivery: EventRow): EventValue | undefined {
   const { eventId, name, version, payload, correlation, causation, timeMs } = delivery;
   try {
-    const fields = on.read(payload ?? null, version) as object;
+    const type = takesOf(handler).find((one) => one.type === name);
+    if (!type) return undefined;
+    const fields = type.read(payload ?? null, version) as object;
     const seal = {
       type: name,
       version,

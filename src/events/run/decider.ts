@@ -5,10 +5,13 @@
  * decision is made before the transaction that writes it begins (K-10).
  */
 import { labelWithMessage } from "../../core/errors.ts";
+import { sealOf } from "../../core/flow/sealed.ts";
 import { decide, expects, type FlowEmission, type FlowEvent } from "../../core/flow/decide.ts";
+import { progressOf } from "../../core/flow/path.ts";
 import type { FlowPlan, FlowState } from "../../core/flow/state.ts";
 import { settled, SUPERSEDED } from "../../core/outbox/machine.ts";
 import { inTime, type Clock } from "../../storage/clock.ts";
+import { givesOf, takesOf } from "../define/several.ts";
 import { withLaterId, type EventValue } from "../define/event.ts";
 import type { SagaPlace, SagaRegistry } from "../define/registry.ts";
 import type { AnySagaDef } from "../define/saga-def.ts";
@@ -28,6 +31,8 @@ import type { FinalResult } from "./result.ts";
 export type Role =
   | { readonly kind: "plain" }
   | ({ readonly kind: "act" | "undo" } & SagaPlace)
+  /** Its event is one of several that the step waits for: with the last of them the handler is called. */
+  | { readonly kind: "gathered" }
   /** The run no longer waits for it. */
   | { readonly kind: "past" }
   /** The delivery violates the saga's contract. */
@@ -45,11 +50,14 @@ type Decision = Decided | "ignored" | "early";
 export interface Prepared {
   readonly role: Role;
   readonly decided: Decision | undefined;
+  /** By answer, if the step may give one of several and the handler was not called yet. */
+  readonly byAnswer?: ReadonlyMap<string, Decision>;
 }
 
 const SUCCEEDED = settled("succeed");
 const ABANDONED = settled("abandon");
 const PLAIN: Role = { kind: "plain" };
+const GATHERED: Role = { kind: "gathered" };
 
 /** The timeout of a saga's function that makes an event. */
 const MAKE_MS = 30_000;
@@ -71,7 +79,17 @@ export class FlowDecider {
     const place = this.#registry.mapping.get(handler ?? "");
     if (place) {
       if (run === undefined || run.sagaType !== place.saga.name) return { kind: "early" };
-      const due = expects(this.#registry.plan(place.saga), run.state, place.step.name);
+      const plan = this.#registry.plan(place.saga);
+      const takes = takesOf(place.step.handler);
+      if (takes.length > 1) {
+        const given = progressOf(plan, run.state)?.given ?? [];
+        if (!given.includes(name)) return { kind: "early" };
+        // The saga sent its own event: this one, from outside, is a second one.
+        if (sagaId === undefined) return { kind: "past" };
+        if (given.findLast((event) => takes.some(({ type }) => type === event)) !== name) return GATHERED;
+        if (!takes.every(({ type }) => given.includes(type))) return GATHERED;
+      }
+      const due = expects(plan, run.state, place.step.name);
       return due === "due" ? { kind: "act", saga: place.saga, step: place.step } : { kind: due };
     }
     const saga = sagaId === undefined || run === undefined ? undefined : this.#registry.saga(run.sagaType);
@@ -79,7 +97,7 @@ export class FlowDecider {
     const next = saga.step(run.state.undoSteps[0] ?? "");
     const isAwaited =
       run.state.status === "compensating" &&
-      run.state.lateStep === undefined &&
+      run.state.lateSteps.length === 0 &&
       next?.compensation?.type === name;
     return isAwaited ? { kind: "undo", saga, step: next } : { kind: "past" };
   }
@@ -91,15 +109,35 @@ export class FlowDecider {
   prepare(
     delivery: Delivery,
     run: RunRecord | undefined,
-    result: Pick<FinalResult, "kind"> & { readonly error?: string; readonly unbegun?: boolean },
+    result: Pick<FinalResult, "kind"> & {
+      readonly error?: string;
+      readonly unbegun?: boolean;
+      readonly event?: EventValue | undefined;
+    },
   ): Prepared | Promise<Prepared> {
     const role = this.roleOf(delivery, run);
     if (!run || (role.kind !== "act" && role.kind !== "undo")) return { role, decided: undefined };
     const { kind, saga, step } = role;
     const end = result.unbegun ? "err" : result.kind;
     const error = result.error ?? (end === "err" ? step.failure.type : "");
-    const decided = this.decide(saga, run, { kind, step: step.name, end, error });
+    const event = { kind, step: step.name, end, error };
+    const answer = sealOf(result.event)?.type;
+    if (kind === "act" && end === "ok" && answer === undefined && givesOf(step.handler).length > 1)
+      return this.#prepareAll(role, run, event);
+    const decided = this.decide(saga, run, { ...event, answer });
     return decided instanceof Promise ? decided.then((one) => ({ role, decided: one })) : { role, decided };
+  }
+
+  /** For a handler in a transaction, which opens after the decision: one for each answer that it may give. */
+  async #prepareAll(
+    role: Extract<Role, SagaPlace>,
+    run: RunRecord,
+    event: Extract<FlowEvent, { readonly kind: "act" | "undo" }>,
+  ): Promise<Prepared> {
+    const byAnswer = new Map<string, Decision>();
+    for (const { type: answer } of givesOf(role.step.handler))
+      byAnswer.set(answer, await this.decide(role.saga, run, { ...event, answer }));
+    return { role, decided: undefined, byAnswer };
   }
 
   /**
@@ -109,9 +147,12 @@ export class FlowDecider {
   outcomeOf(
     delivery: Delivery,
     run: RunRecord | undefined,
-    { role, decided }: Prepared,
+    { role, decided: only, byAnswer }: Prepared,
     result: FinalResult,
   ): Outcome {
+    const given = result.kind === "exhausted" ? undefined : sealOf(result.event)?.type;
+    const decided = given === undefined ? only : (byAnswer?.get(given) ?? only);
+    if (role.kind === "gathered") return gathered(delivery);
     if (role.kind === "plain") return this.#plainOutcome(delivery, result);
     if (decided === "early" || role.kind === "early")
       return { delivery, to: ABANDONED, error: SagaContractViolation.name, out: NOTHING_OUT };
@@ -132,10 +173,17 @@ export class FlowDecider {
       waitMs: undefined,
       error: isExhausted ? labelWithMessage(result.error, result.message) : undefined,
       uncounted: undefined,
-      move: { run, state: decided.state, stepMs: saga.steps[decided.state.currentStep]?.deadlineMs },
-      queue: undefined,
+      move: { run, state: decided.state, stepMs: this.#stepMs(saga, decided.state) },
+      queue: takesOf(role.step.handler).length > 1 ? laneOf(delivery) : undefined,
       out: extras === NOTHING_OUT ? own : both(extras, own),
     };
+  }
+
+  /** The deadline of the step that the run waits for. A step that may run beside another one has none. */
+  #stepMs(saga: AnySagaDef, state: FlowState): number | undefined {
+    if (state.status !== "running") return undefined;
+    const due = progressOf(this.#registry.plan(saga), state)?.due ?? [];
+    return due.length === 1 ? saga.step(due[0] as string)?.deadlineMs : undefined;
   }
 
   /** A deadline passed or an operator acts on the run. Undefined if that changes nothing. */
@@ -219,7 +267,6 @@ export class FlowDecider {
         error: labelWithMessage(result.error, result.message),
         out: NOTHING_OUT,
       };
-    const { handler, correlation } = delivery;
     return {
       delivery,
       to: SUCCEEDED,
@@ -227,7 +274,7 @@ export class FlowDecider {
       error: undefined,
       uncounted: undefined,
       move: undefined,
-      queue: handler === undefined || correlation === undefined ? undefined : { handler, correlation },
+      queue: laneOf(delivery),
       out: this.extras(delivery, result.event ? [...result.extras, result.event] : result.extras),
     };
   }
@@ -253,6 +300,15 @@ export class FlowDecider {
   }
 }
 
+/** Its event is recorded. Those of the same process that wait behind it may be claimed now. */
+function gathered(delivery: Delivery): Outcome {
+  return { delivery, to: SUCCEEDED, queue: laneOf(delivery), out: NOTHING_OUT };
+}
+
+function laneOf({ handler, correlation }: Delivery): Outcome["queue"] {
+  return handler === undefined || correlation === undefined ? undefined : { handler, correlation };
+}
+
 function isResult({ kind }: FlowEmission): boolean {
   return kind === "result";
 }
@@ -264,7 +320,8 @@ function withCommands(plan: FlowPlan, commands: ReadonlyMap<string, EventValue |
   if (commands.size === 0) return plan;
   const isNothing = (name: string): boolean => commands.has(name) && commands.get(name) === undefined;
   return {
-    steps: plan.steps.map((step) => (isNothing(step.name) ? { name: step.name, undo: "none" } : step)),
+    ...plan,
+    steps: plan.steps.map((step) => (isNothing(step.name) ? { ...step, undo: "none" as const } : step)),
   };
 }
 

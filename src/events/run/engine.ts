@@ -4,10 +4,11 @@
  * continue in this process, so a chain costs one commit per handler; concurrent chains share commits.
  */
 import type { DatabaseWatch } from "../../storage/retry.ts";
-import { labelIn } from "../../core/errors.ts";
+import { errorLabel, labelIn } from "../../core/errors.ts";
 import { sagaOfRecipient } from "../../core/flow/subscription.ts";
 import { settled } from "../../core/outbox/machine.ts";
 import { lookFor } from "../../runtime/duty.ts";
+import { hastenDeliveries } from "../../outbox/deliveries/outcome-queries.ts";
 import { LeasePool } from "../../runtime/lease-pool.ts";
 import type { Lease } from "../../runtime/lease.ts";
 import type { Tracer } from "../../runtime/trace.ts";
@@ -20,6 +21,8 @@ import type { Sql } from "../../storage/sql.ts";
 import type { RefusedWrites } from "../../storage/write/refused-writes.ts";
 import type { SagaRegistry } from "../define/registry.ts";
 import { isAtRest, RunListeners } from "../run-handle.ts";
+import { selectRuns } from "../store/run-queries.ts";
+import { STORED_RUN, trailOf } from "../store/run-row.ts";
 import type { WriteAnswer } from "../store/outcome-writer.ts";
 import type { SagaStore } from "../store/saga-store.ts";
 import { FlowStore } from "../store/store.ts";
@@ -28,7 +31,14 @@ import { WaitLonger, type CallTools } from "./call.ts";
 import { continuation, type Continuation } from "./continuation.ts";
 import { FlowDecider } from "./decider.ts";
 import { HandlerTurn } from "./handler-turn.ts";
-import { NOTHING_OUT, type Delivery, type Fanout, type Outcome, type RunRecord } from "./outcome.ts";
+import {
+  NOTHING_OUT,
+  type Delivery,
+  type Fanout,
+  type Move,
+  type Outcome,
+  type RunRecord,
+} from "./outcome.ts";
 import { applyAnswer, notifySagas, routeEvent, routeToSaga } from "./route.ts";
 
 export interface EventEngineOptions {
@@ -143,10 +153,32 @@ export class EventEngine {
       const answer = await this.store.settle(outcome, next.claims);
       next.accept(answer);
       if (answer.isWritten) this.announce(outcome, delivery, lease);
+      if (answer.isWritten && outcome.move) await this.hastenLate(outcome.move);
       return answer;
     } catch (error) {
       next.cancel();
       throw error;
+    }
+  }
+
+  /**
+   * A run that turns back waits for the steps beside the failed one. One that waits for its next try is looked at now, and
+   * not called again.
+   */
+  async hastenLate({ run, state }: Move): Promise<void> {
+    if (run.state.status !== "running" || state.lateSteps.length === 0) return;
+    const saga = this.registry.saga(run.sagaType);
+    const handlers = state.lateSteps.flatMap((name) => saga?.step(name)?.handler.name ?? []);
+    try {
+      const { dialect } = this.db;
+      const [row] = await this.store.query(selectRuns(dialect, [run.sagaId]));
+      const trail = row ? trailOf(STORED_RUN.read(row)) : [];
+      await this.store.query(hastenDeliveries(dialect, trail, handlers));
+      this.pool.dueIn(0);
+    } catch (error) {
+      // Without this, each of them is looked at when its next try is due.
+      const fields = { saga: run.sagaType, id: run.sagaId, error: errorLabel(error) };
+      this.warn(fields, "amends: steps of a run that turns back could not be hastened");
     }
   }
 

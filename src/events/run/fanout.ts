@@ -4,12 +4,14 @@
  * know (outbox/deliveries/insert-queries.ts).
  */
 import { deliveryId, sealOf, type Sealed } from "../../core/flow/sealed.ts";
+import { sagaRecipient } from "../../core/flow/subscription.ts";
 import { claimToken } from "../../core/claim-token.ts";
 import { newId } from "../../runtime/identifiers.ts";
 import { draw } from "../../storage/draw.ts";
 import type { NewDelivery } from "../../outbox/deliveries/row.ts";
 import type { Fanout, NewRun } from "./outcome.ts";
 import type { EventValue } from "../define/event.ts";
+import { takesOf } from "../define/several.ts";
 import type { Subscriber } from "../define/subscriber.ts";
 import type { SagaRegistry } from "../define/registry.ts";
 import type { AnySagaDef } from "../define/saga-def.ts";
@@ -70,7 +72,18 @@ function deliveryOf(
   if (step === saga.steps[0]) return rowOf(seal, name, origin, correlation, newId(), true, saga);
   // Only an event that the saga itself sends belongs to its run: no run waits for the same event from outside.
   const isOwn = origin.run?.saga === saga && origin.run.processId === correlation;
-  return rowOf(seal, name, origin, correlation, isOwn ? origin.run.sagaId : undefined, false, saga, isOwn);
+  const row = rowOf(
+    seal,
+    name,
+    origin,
+    correlation,
+    isOwn ? origin.run.sagaId : undefined,
+    false,
+    saga,
+    isOwn,
+  );
+  // Only a process that has the saga can tell whether all events of such a step have arrived.
+  return takesOf(step.handler).length > 1 ? { ...row, laneOf: sagaRecipient(saga.name) } : row;
 }
 
 function correlationOf(seal: Sealed, origin: Origin): string | undefined {
@@ -103,6 +116,7 @@ function rowOf(
     opens,
     trace,
     saga: saga?.name,
+    laneOf: undefined,
     fan: isOwn ? "event" : "apart",
     eventCorrelation: isOwn ? undefined : correlationOf(seal, origin),
   };

@@ -8,12 +8,24 @@ import { sealOf, type Sealed } from "../../core/flow/sealed.ts";
 import { sagaRecipient } from "../../core/flow/subscription.ts";
 import { settled } from "../../core/outbox/machine.ts";
 import { err, ok } from "../../core/result.ts";
-import { valueOf, type AnyEvent, type EventValue } from "../define/event.ts";
+import { valueOf, type EventValue } from "../define/event.ts";
+import { givesOf } from "../define/several.ts";
 import { isHandler, readResult, type Subscriber } from "../define/subscriber.ts";
 import type { SagaRegistry } from "../define/registry.ts";
 import type { Role } from "./decider.ts";
 import type { Delivery, Fanout, Outcome, RunRecord } from "./outcome.ts";
 import type { FinalResult } from "./result.ts";
+
+/** The place of a delivery is this and the name of the saga, if its handler is registered as a step. */
+const STEP = "step:";
+
+/** The saga whose step this delivery is for, if this process does not know it. */
+export function foreignStep(
+  { mapping }: SagaRegistry,
+  { handler = "", place }: Pick<Delivery, "handler" | "place">,
+): string | undefined {
+  return place?.startsWith(STEP) && !mapping.has(handler) ? place.slice(STEP.length) : undefined;
+}
 
 /** The saga that decides about this delivery, if this process does not know it. */
 export function foreignSaga(
@@ -21,10 +33,10 @@ export function foreignSaga(
   delivery: Delivery,
   run: RunRecord | undefined,
 ): string | undefined {
+  const step = foreignStep(registry, delivery);
+  if (step !== undefined) return step;
   const { handler = "", place } = delivery;
   if (place === undefined || registry.mapping.has(handler)) return undefined;
-  const at = place.indexOf(":");
-  if (place.slice(0, at) === "step") return place.slice(at + 1);
   // A command that no run has sent is an event like any other.
   return run && !registry.saga(run.sagaType) ? run.sagaType : undefined;
 }
@@ -82,9 +94,8 @@ function eventOf(
   { correlation, eventId }: Delivery,
   stored: NonNullable<Answer["event"]>,
 ): EventValue {
-  const promised = (isHandler(handler) ? [handler.ok, handler.err] : []).find(
-    (one: AnyEvent) => one.type === stored.type,
-  );
+  const answers = isHandler(handler) ? [...givesOf(handler), handler.err] : [];
+  const promised = answers.find(({ type }) => type === stored.type);
   if (!promised) throw new TypeError(`amends: the handler does not promise ${stored.type}`);
   const fields = promised.read(stored.payload, stored.version) as object;
   return valueOf(fields, { ...stored, correlation: undefined }, undefined, correlation ?? eventId, eventId);

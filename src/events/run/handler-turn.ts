@@ -9,6 +9,7 @@ import { settled, SUPERSEDED } from "../../core/outbox/machine.ts";
 import type { Lease } from "../../runtime/lease.ts";
 import { graceInTransaction } from "../../runtime/own-transaction.ts";
 import { untraced } from "../../runtime/trace.ts";
+import { takesOf } from "../define/several.ts";
 import type { Subscriber } from "../define/subscriber.ts";
 import { SagaContractViolation } from "../define/violation.ts";
 import type { WriteAnswer } from "../store/outcome-writer.ts";
@@ -17,9 +18,10 @@ import { callHandler, readEvent, retryOrEnd, type Request } from "./call.ts";
 import type { Prepared, Role } from "./decider.ts";
 import type { EventEngine } from "./engine.ts";
 import { spanOf } from "./handler-span.ts";
-import { foreignSaga, handedOver, readAnswered } from "./hand-over.ts";
+import { gatherEvents } from "./gather.ts";
+import { foreignSaga, foreignStep, handedOver, readAnswered } from "./hand-over.ts";
 import { isInTime, resultOfLate } from "./late-handler.ts";
-import { NOTHING_OUT, type Delivery, type Outcome, type RunRecord } from "./outcome.ts";
+import { leftToNewer, NOTHING_OUT, type Delivery, type Outcome, type RunRecord } from "./outcome.ts";
 import { DEADLINE_PASSED, type FinalResult, type HandlerResult, type RetryResult } from "./result.ts";
 import { handleInTransaction } from "./transactional.ts";
 
@@ -79,19 +81,34 @@ export class HandlerTurn {
   #attempt(): Promise<boolean> {
     const run = this.#run;
     const delivery = this.#delivery;
-    const { clock, decider, tracer } = this.#engine;
+    const { clock, decider, registry } = this.#engine;
     const role = decider.roleOf(delivery, run);
-    if (role.kind === "past" || role.kind === "early") return this.#conclude(NOT_CALLED);
-    if (role.kind === "act" && run) {
-      // Its run compensates. The previous worker of the delivery crashed, so the step is in doubt.
-      if (run.state.status !== "running")
-        return this.#conclude({ kind: "exhausted", error: "LeaseExpired", unbegun: this.#isUnbegun });
-      if (run.dueAtMs !== undefined && run.dueAtMs <= clock.monotonicMs()) return this.#expire(run);
-    }
+    if (role.kind === "past" || role.kind === "early" || role.kind === "gathered")
+      return this.#conclude(NOT_CALLED);
+    // Its run compensates. The previous worker of the delivery crashed, so the step is in doubt.
+    const isStep = role.kind === "act" || foreignStep(registry, delivery) !== undefined;
+    if (isStep && run && run.state.status !== "running")
+      return this.#conclude({ kind: "exhausted", error: "LeaseExpired", unbegun: this.#isUnbegun });
+    if (role.kind === "act" && run?.dueAtMs !== undefined && run.dueAtMs <= clock.monotonicMs())
+      return this.#expire(run, role.step.name);
     if (delivery.attempts > this.#handler.retry.attemptMax)
       return this.#conclude({ kind: "exhausted", error: "TriesUsedUp" });
+    if (run && takesOf(this.#handler).length > 1) return this.#gather(run, role);
     const event = readEvent(this.#handler, delivery);
     if (!event) return this.#giveUp("UnreadableEvent");
+    return this.#begin(event, role);
+  }
+
+  async #gather(run: RunRecord, role: Role): Promise<boolean> {
+    const events = await gatherEvents(this.#engine.store, this.#handler, run);
+    if (events === "newer") return this.#settle(leftToNewer(this.#delivery));
+    return events ? this.#begin(events, role) : this.#giveUp("UnreadableEvent");
+  }
+
+  #begin(event: Request["event"], role: Role): Promise<boolean> {
+    const run = this.#run;
+    const delivery = this.#delivery;
+    const { tracer } = this.#engine;
     const request = { handler: this.#handler, event, delivery, run, role, lease: this.#lease };
     if (tracer === untraced) return this.#call(request);
     let failed: string | undefined;
@@ -219,11 +236,11 @@ export class HandlerTurn {
   }
 
   /** The deadline of the run passed before the call: the handler is not called. */
-  async #expire(run: RunRecord): Promise<boolean> {
+  async #expire(run: RunRecord, step: string): Promise<boolean> {
     const before = this.#isUnbegun ? "unbegun" : "doubtful";
     let decided: Awaited<ReturnType<EventEngine["decider"]["steer"]>>;
     try {
-      decided = await this.#engine.decider.steer(run, { kind: "deadline", delivery: before });
+      decided = await this.#engine.decider.steer(run, { kind: "deadline", delivery: before, step });
     } catch (thrown) {
       return this.#decisionFailed(thrown);
     }

@@ -7,12 +7,13 @@ import { noteRunning } from "../../outbox/queries.ts";
 import type { FlowStore } from "../store/store.ts";
 import type { Called, Request } from "./call.ts";
 import type { FlowDecider } from "./decider.ts";
-import type { RunRecord } from "./outcome.ts";
+import type { Move, RunRecord } from "./outcome.ts";
 import { DEADLINE_PASSED, type HandlerResult } from "./result.ts";
 
 interface Tools {
   readonly store: FlowStore;
   readonly decider: FlowDecider;
+  hastenLate(move: Move): Promise<void>;
   warn(fields: Readonly<Record<string, unknown>>, message: string): void;
 }
 
@@ -33,7 +34,7 @@ export async function resultOfLate(
   if (late && result.kind === "retry") return result;
   const isDeadline =
     called.expired === true || (result.kind === "exhausted" && result.error === DEADLINE_PASSED);
-  if (isDeadline && role.kind === "act" && run) await turnBack(tools, run);
+  if (isDeadline && role.kind === "act" && run) await turnBack(tools, run, role.step.name);
   if (!late) return result;
   await tools.store.query(noteRunning(tools.store.dialect, delivery.id, delivery.token));
   const { id, handler } = delivery;
@@ -45,8 +46,9 @@ export async function resultOfLate(
  * The run's deadline passed while its handler runs: the run is marked as compensating now, and undoes its steps
  * once the handler has ended.
  */
-async function turnBack({ store, decider }: Tools, run: RunRecord): Promise<void> {
-  const decided = await decider.steer(run, { kind: "deadline", delivery: "running" });
+async function turnBack(tools: Tools, run: RunRecord, step: string): Promise<void> {
+  const { store, decider } = tools;
+  const decided = await decider.steer(run, { kind: "deadline", delivery: "running", step });
   // If the run has changed, another process or the reaper was first.
-  if (decided) await store.move(decided.move, decided.out);
+  if (decided && (await store.move(decided.move, decided.out))) await tools.hastenLate(decided.move);
 }

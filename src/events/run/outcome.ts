@@ -2,6 +2,7 @@
  * The types that the parts of the event flow share: deliveries, runs, and the changes that are written together.
  */
 import type { FlowState } from "../../core/flow/state.ts";
+import { settled } from "../../core/outbox/machine.ts";
 import type { ClaimedDelivery, DeliveryOutcome, NewDelivery } from "../../outbox/deliveries/row.ts";
 
 /** One run of a saga over events, as it is stored. */
@@ -18,7 +19,7 @@ export interface RunRecord {
 }
 
 /** One event on its way to one handler; without a handler, an event that is still to be routed. */
-export interface Delivery extends ClaimedDelivery {
+export interface Delivery extends Omit<ClaimedDelivery, "lane"> {
   /** The run that waits for it, if it was read together with it. */
   readonly run: RunRecord | undefined;
 }
@@ -57,4 +58,12 @@ export const NOTHING_OUT: Fanout = { rows: [], runs: [] };
 export interface Outcome extends DeliveryOutcome {
   readonly move?: Move | undefined;
   readonly out: Fanout;
+}
+
+/** How long a delivery waits for a process with a newer definition. */
+const NEWER_MS = 60_000;
+
+/** The delivery waits for a process whose definition takes it. */
+export function leftToNewer(delivery: Delivery): Outcome {
+  return { delivery, to: settled("park"), waitMs: NEWER_MS, uncounted: true, out: NOTHING_OUT };
 }

@@ -1,6 +1,7 @@
 /** Finds runs that are past their deadline and starts their compensation. */
 import { isOutage, errorLabel } from "../../core/errors.ts";
 import type { FlowEvent } from "../../core/flow/decide.ts";
+import { progressOf } from "../../core/flow/path.ts";
 import { HELD } from "../../core/outbox/machine.ts";
 import { AWAITED, selectAwaited, type AwaitedDelivery } from "../../outbox/deliveries/claim-queries.ts";
 import type { Dialect } from "../../storage/database.ts";
@@ -47,18 +48,24 @@ async function turn(
   run: RunRecord,
   trail: readonly string[],
 ): Promise<boolean> {
-  const step = engine.registry.saga(run.sagaType)?.steps[run.state.currentStep];
+  const saga = engine.registry.saga(run.sagaType);
+  const due = saga && progressOf(engine.registry.plan(saga), run.state)?.due[0];
+  const step = due === undefined ? undefined : saga?.step(due);
   if (!step) return false; // a process that knows this saga handles it
   const [row] = await engine.store.query(selectAwaited(dialect, trail, step.handler.name));
   const awaited = row && AWAITED.read(row);
   const delivery = conditionOf(awaited);
   try {
-    const decided = await engine.decider.steer(run, { kind: "deadline", delivery });
+    const decided = await engine.decider.steer(run, { kind: "deadline", delivery, step: step.name });
     if (!decided) return false;
     // An unclaimed delivery is superseded; a running handler is waited for.
     const { move, out } = decided;
-    if (!awaited || delivery === "running") return await engine.store.move(move, out);
-    return await engine.store.supersede(awaited, DEADLINE_PASSED, move, out);
+    const isTurned =
+      !awaited || delivery === "running"
+        ? await engine.store.move(move, out)
+        : await engine.store.supersede(awaited, DEADLINE_PASSED, move, out);
+    if (isTurned) await engine.hastenLate(move);
+    return isTurned;
   } catch (error) {
     if (isOutage(error)) throw error;
     const fields = { saga: run.sagaType, id: run.sagaId, error: errorLabel(error) };

@@ -5,11 +5,11 @@ import { settled } from "../../core/outbox/machine.ts";
 import type { Lease } from "../../runtime/lease.ts";
 import { matchValue } from "../../sagas/define/interests.ts";
 import type { Subscriber } from "../define/subscriber.ts";
-import { readEvent } from "./call.ts";
+import { isNewer, readEvent } from "./call.ts";
 import type { EventEngine } from "./engine.ts";
 import { HandlerTurn } from "./handler-turn.ts";
 import { fanOut, fanOutTo } from "./fanout.ts";
-import { NOTHING_OUT, type Delivery, type Outcome } from "./outcome.ts";
+import { leftToNewer, NOTHING_OUT, type Delivery, type Outcome } from "./outcome.ts";
 
 /** Routes an event that was published in a process without handlers for it. */
 export async function routeEvent(engine: EventEngine, delivery: Delivery, lease: Lease): Promise<void> {
@@ -28,9 +28,6 @@ export async function routeEvent(engine: EventEngine, delivery: Delivery, lease:
   return settle(engine, outcome, delivery, lease);
 }
 
-/** How long an event waits for a process whose definition of a saga takes it. */
-const NEWER_MS = 60_000;
-
 /**
  * Hands an event to the steps of a saga that take it. A process without the saga has published it, or one with other steps:
  * it cannot tell which process of the saga is meant.
@@ -48,10 +45,7 @@ export async function routeToSaga(
   const [first] = steps;
   const { correlation, causation, trace, handler = "" } = delivery;
   const queue = correlation === undefined ? undefined : { handler, correlation };
-  if (!first || first.on.version < delivery.version) {
-    const later = { delivery, to: settled("park"), waitMs: NEWER_MS, uncounted: true, out: NOTHING_OUT };
-    return settle(engine, later, delivery, lease);
-  }
+  if (!first || isNewer(first, delivery)) return settle(engine, leftToNewer(delivery), delivery, lease);
   const event = readEvent(first, delivery);
   if (!event) return settle(engine, unreadable(delivery), delivery, lease);
   let outcome: Outcome;
@@ -73,8 +67,7 @@ export async function applyAnswer(
   lease: Lease,
 ): Promise<void> {
   if (handler) return new HandlerTurn(engine, handler, delivery, lease).apply();
-  const later = { delivery, to: settled("park"), waitMs: NEWER_MS, uncounted: true, out: NOTHING_OUT };
-  return settle(engine, later, delivery, lease);
+  return settle(engine, leftToNewer(delivery), delivery, lease);
 }
 
 /** Notifies the sagas of steps that wait for this event. Idempotent: each saga gets it once. */

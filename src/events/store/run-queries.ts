@@ -111,7 +111,8 @@ const MOVE = causedFields<RunMove>({
   completed_steps: text(({ move }) => JSON.stringify(move.state.completedSteps)),
   trail: text(({ trail }) => trail),
   undo_steps: text(({ move }) => JSON.stringify(move.state.undoSteps), { default: "[]" }),
-  late_step: text(({ move }) => move.state.lateStep, { default: null }),
+  late_steps: text(({ move }) => JSON.stringify(move.state.lateSteps), { default: "[]" }),
+  answers: text(({ move }) => JSON.stringify(move.state.answers), { default: "{}" }),
   failed_step: text(({ move }) => move.state.failure?.step, { default: null }),
   failed_label: text(({ move }) => move.state.failure?.error, { default: null }),
   step_ms: float(({ move }) => (move.stepMs === "rest" ? null : move.stepMs), { default: null }),
@@ -138,7 +139,7 @@ export function moveRuns(dialect: Dialect, moves: readonly RunMove[], isCaused: 
   const step = dialect.plusMs(now, raw("r.step_ms"));
   return sql`update ${dialect.table("saga_state")} as s
     set status = r.to_status, version = r.version + 1, current_step = r.current_step,
-      completed_steps = r.completed_steps, undo_steps = r.undo_steps, late_step = r.late_step,
+      completed_steps = r.completed_steps, undo_steps = r.undo_steps, late_steps = r.late_steps, answers = r.answers,
       error = r.failed_step, error_label = r.failed_label, trail = s.trail || r.trail, updated_at = ${now},
       rested_at = case when r.to_status in (${literals(AT_REST)}) then ${now} end,
       notes = case when r.note is null then s.notes else substr(s.notes, 1, length(s.notes) - 1)

@@ -18,7 +18,8 @@ export interface StoredRun {
   readonly currentStep: number;
   readonly completedSteps: readonly string[];
   readonly undoSteps: readonly string[];
-  readonly lateStep: string | undefined;
+  readonly lateSteps: readonly string[];
+  readonly answers: Readonly<Record<string, string>>;
   readonly error: string | undefined;
   readonly errorLabel: string | undefined;
   readonly version: number;
@@ -40,7 +41,8 @@ export const RUN: Table<Omit<StoredRun, "nowAt">> = table("saga_state", {
   currentStep: int("current_step"),
   completedSteps: json<readonly string[]>("completed_steps"),
   undoSteps: json<readonly string[]>("undo_steps"),
-  lateStep: optional(text("late_step")),
+  lateSteps: json<readonly string[]>("late_steps"),
+  answers: json<Readonly<Record<string, string>>>("answers"),
   error: optional(text("error")),
   errorLabel: optional(text("error_label")),
   version: int("version"),
@@ -66,9 +68,9 @@ export function trailOf({ trail }: Pick<StoredRun, "trail">): readonly string[] 
 }
 
 export function stateOf(row: StoredRun): FlowState {
-  const { status, currentStep, completedSteps, undoSteps, lateStep, error, errorLabel } = row;
+  const { status, currentStep, completedSteps, answers, undoSteps, lateSteps, error, errorLabel } = row;
   const failure = error === undefined ? undefined : { step: error, error: errorLabel ?? "" };
-  return { status, currentStep, completedSteps, undoSteps, lateStep, failure };
+  return { status, currentStep, completedSteps, answers, undoSteps, lateSteps, failure };
 }
 
 /** `hereMs` is this process's clock when the row was read: the remaining time counts from there. */

@@ -19,10 +19,12 @@ export interface SagaState {
   readonly processId: string;
   /** The status of the run. */
   readonly status: FlowStatus;
-  /** The number of completed steps: the index of the step that the run waits for. */
+  /** The number of completed steps; in a chain, the index of the step that the run waits for. */
   readonly currentStep: number;
   /** The names of the completed steps, in their order. */
   readonly completedSteps: readonly string[];
+  /** By step: the event that it gave, of those that may give one of several. */
+  readonly answers: Readonly<Record<string, string>>;
   /** When the run began. */
   readonly startedAt: Date;
   /** The name of the step that failed; undefined while none has. */
@@ -31,8 +33,8 @@ export interface SagaState {
   readonly errorLabel: string | undefined;
   /** The names of the steps that are still to be undone, the next one first. */
   readonly undoSteps: readonly string[];
-  /** The step whose handler still runs although the run compensates. */
-  readonly lateStep: string | undefined;
+  /** The steps whose handlers have not ended although the run compensates. */
+  readonly lateSteps: readonly string[];
   /** Rises with every change. It may rise by more than one between two saves. */
   readonly version: number;
 }
@@ -67,8 +69,8 @@ export class SagaStoreFailure extends AmendsError {
 }
 
 function toState(row: StoredRun): SagaState {
-  const { sagaId, sagaType, processId, status, currentStep, completedSteps, undoSteps } = row;
-  const { lateStep, error, errorLabel, version, startedAt } = row;
+  const { sagaId, sagaType, processId, status, currentStep, completedSteps, answers, undoSteps } = row;
+  const { lateSteps, error, errorLabel, version, startedAt } = row;
   return {
     sagaId,
     sagaType,
@@ -76,11 +78,12 @@ function toState(row: StoredRun): SagaState {
     status,
     currentStep,
     completedSteps,
+    answers,
     startedAt: new Date(startedAt),
     error,
     errorLabel,
     undoSteps,
-    lateStep,
+    lateSteps,
     version,
   };
 }

@@ -192,7 +192,7 @@ export class FlowStore {
       claimDeliveries(this.dialect, fair, limit, this.#leaseMs, except, placeOf(this.dialect)),
     );
     const claimed = rows.map((row) => CLAIMED_DELIVERY.read(row));
-    this.#turns.served(claimed.map(({ handler, version }) => `${handler}@${version}`));
+    this.#turns.served(claimed.map(({ lane }) => lane));
     const ids = claimed.flatMap(({ handler, sagaId }) => (handler === undefined || !sagaId ? [] : [sagaId]));
     const runs = ids.length === 0 ? NO_RUNS : await this.runs(ids);
     return claimed.map((row) => toDelivery(row, runs.get(row.sagaId ?? "")));

@@ -56,7 +56,7 @@ export function claimDeliveries(
     except,
     where: raw("true"),
     set: sql`status = ${literals([CLAIMED])}, attempts = c.attempts + 1`,
-    returning: sql`${DELIVERY.columns(dialect)}, answer, ${place} as place`,
+    returning: sql`${DELIVERY.columns(dialect)}, answer, lane, ${place} as place`,
   });
 }
 
@@ -90,6 +90,13 @@ export const AWAITED: Projection<AwaitedDelivery> = projection({
   status: text<OutboxStatus>("status"),
   isLeased: flag("leased"),
 });
+
+/** Of the rows that were sent for a run, all deliveries to this handler, as `DELIVERY` rows. */
+export function selectSent(dialect: Dialect, trail: readonly string[], handler: string): Sql {
+  return sql`select ${DELIVERY.columns(dialect, "c")}
+    from ${idRows(dialect, trail)} join ${dialect.table("outbox")} as c on c.entry_id = r.row_id
+    where c.handler = ${handler} order by c.entry_id`;
+}
 
 /** Of the rows that were sent for a run, the newest open delivery to this handler. */
 export function selectAwaited(dialect: Dialect, trail: readonly string[], handler: string): Sql {

@@ -7,6 +7,7 @@ import { bigint, flag, float, text, uuid, type Field } from "../../storage/colum
 import type { Dialect } from "../../storage/database.ts";
 import { fields, type Fields } from "../../storage/fields.ts";
 import { literals, raw, sql, type Sql } from "../../storage/sql.ts";
+import { idRows } from "../queries.ts";
 import type { DeliveryOutcome } from "./row.ts";
 
 /** To be spread into a larger declaration: a condition may need further fields. */
@@ -39,6 +40,18 @@ export function markDeliveries<Outcome extends DeliveryOutcome>(
       lane = coalesce(r.to_lane, c.lane), answer = coalesce(r.answer, c.answer),
       next_attempt_at = case when r.wait_ms is null then null else ${wait} end
     from ${dialect.rows(given, outcomes)} where ${HOLDS} and ${condition} returning ${returning}`;
+}
+
+/** Of the rows that were sent for a run: those to these handlers that wait for their next try are due now. */
+export function hastenDeliveries(
+  dialect: Dialect,
+  trail: readonly string[],
+  handlers: readonly string[],
+): Sql {
+  const waiting = literals([settled("fail"), settled("park")]);
+  return sql`update ${dialect.table("outbox")} set next_attempt_at = ${dialect.now()}
+    where entry_id in (select r.row_id from ${idRows(dialect, trail)}) and status || '' in (${waiting})
+      and ${dialect.among(raw("handler"), handlers)} and next_attempt_at > ${dialect.now()}`;
 }
 
 /** The settled delivery that a row depends on. Undefined: the row is always written. */

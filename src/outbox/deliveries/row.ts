@@ -34,6 +34,8 @@ export interface NewDelivery {
   readonly trace: string | undefined;
   /** The saga that the handler does a step of, as this process knows it. */
   readonly saga: string | undefined;
+  /** The name whose lanes it goes to, if that is not its handler. */
+  readonly laneOf: string | undefined;
   readonly fan: (typeof FANS)[number];
   /** If the row is `apart`: the correlation of the event. */
   readonly eventCorrelation: string | undefined;
@@ -99,6 +101,8 @@ export const DELIVERY: Table<DeliveryRow> = table("outbox", {
 export interface ClaimedDelivery extends DeliveryRow {
   /** The result of its handler, if another process has recorded it. */
   readonly answer: string | undefined;
+  /** Where it was waiting. */
+  readonly lane: string;
   /** `step:` or `undo:` and a saga, if its handler is registered as a part of that saga. */
   readonly place: string | undefined;
 }
@@ -106,6 +110,7 @@ export interface ClaimedDelivery extends DeliveryRow {
 export const CLAIMED_DELIVERY: Projection<ClaimedDelivery> = projection({
   ...DELIVERY.shape,
   answer: optional(text("answer")),
+  lane: text("lane"),
   place: optional(text("place")),
 });
 

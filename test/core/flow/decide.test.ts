@@ -1,16 +1,42 @@
 import { expect, it } from "vitest";
 import { decide, expects, type FlowEvent, type StepEnd } from "../../../src/core/flow/decide.ts";
 import { flowMachine } from "../../../src/core/flow/machine.ts";
+import { notTaken } from "../../../src/core/flow/path.ts";
 import { BEGUN, type FlowPlan, type FlowState, type UndoKind } from "../../../src/core/flow/state.ts";
 
-const plan: FlowPlan = {
-  steps: [
-    { name: "a", undo: "answered" },
-    { name: "b", undo: "sent" },
-    { name: "c", undo: "none" },
-    { name: "d", undo: "answered" },
-  ],
-};
+/** Steps one after the other, named a, b, c: each takes what the one before it gives. */
+function chainOf(...undos: readonly UndoKind[]): FlowPlan {
+  const steps = undos.map((kind, index) => ({
+    name: "abcd"[index] as string,
+    undo: kind,
+    takes: [`E${index}`],
+    gives: [`E${index + 1}`],
+  }));
+  return { trigger: "E0", steps };
+}
+
+const plan = chainOf("answered", "sent", "none", "answered");
+
+/** a chooses; b and c run beside each other, and d takes what both give; e is the other branch. */
+function branchingOf(...undos: readonly UndoKind[]): FlowPlan {
+  const of = (index: number, takes: readonly string[], gives: readonly string[]) => ({
+    name: "abcde"[index] as string,
+    undo: undos[index] ?? "none",
+    takes,
+    gives,
+  });
+  return {
+    trigger: "T",
+    steps: [
+      of(0, ["T"], ["Yes", "No"]),
+      of(1, ["Yes"], ["B"]),
+      of(2, ["Yes"], ["C"]),
+      of(3, ["B", "C"], ["D"]),
+      of(4, ["No"], ["E"]),
+    ],
+  };
+}
+const branching = branchingOf("sent", "answered", "answered", "none", "answered");
 
 function applied(
   state: FlowState,
@@ -100,12 +126,12 @@ it("[F-11] an undo that fails stalls the run: retried it is sent again, resolved
 it("[F-13][F-16] past its deadline a run waits for the handler that still runs, and undoes what that did", () => {
   const late = applied(through(act("a")), { kind: "deadline", delivery: "running" });
   expect(late).toMatchObject({
-    state: { status: "compensating", lateStep: "b", undoSteps: ["a"] },
+    state: { status: "compensating", lateSteps: ["b"], undoSteps: ["a"] },
     emit: [],
   });
   expect(applied(late.state, act("b")).emit).toEqual(["command b", "command a"]);
   expect(applied(late.state, act("b")).state).toMatchObject({
-    lateStep: undefined,
+    lateSteps: [],
     completedSteps: ["a", "b"],
     undoSteps: ["a"],
   });
@@ -140,14 +166,60 @@ it("[F-08] a result of a past step is ignored, one of a step that is not due yet
   expect(decide(plan, state, act("b", "err"))).toEqual({ kind: "ignored" });
   expect(decide(plan, state, act("d"))).toEqual({ kind: "early" });
   expect(decide(plan, state, act("nobody"))).toEqual({ kind: "early" });
-  const renamed = { steps: [{ name: "x", undo: "none" }, ...plan.steps.slice(1)] } as const;
+  const renamed = { ...plan, steps: plan.steps.map((one, at) => (at === 0 ? { ...one, name: "x" } : one)) };
   expect(expects(renamed, state, "c")).toBe("early");
+});
+
+const answered = (step: string, answer: string): FlowEvent => ({ ...act(step), answer }) as FlowEvent;
+
+it("[F-24] the answer decides what is due; a step that takes several events is due with the last of them", () => {
+  const begin = (answer: string): FlowState => applied(BEGUN, answered("a", answer), branching).state;
+  const yes = begin("Yes");
+  expect(yes.answers).toEqual({ a: "Yes" });
+  expect(["b", "c", "d", "e"].map((step) => expects(branching, yes, step))).toEqual([
+    "due",
+    "due",
+    "early",
+    "early",
+  ]);
+  expect(notTaken(branching, yes)).toEqual(["e"]);
+  const one = applied(yes, act("c"), branching);
+  expect([one.emit, expects(branching, one.state, "d")]).toEqual([["result"], "early"]);
+  const both = applied(one.state, act("b"), branching);
+  expect([both.emit, expects(branching, both.state, "d")]).toEqual([["result"], "due"]);
+  expect(applied(both.state, act("d"), branching)).toMatchObject({
+    state: { status: "completed", completedSteps: ["a", "c", "b", "d"] },
+    emit: ["result", "completed"],
+  });
+  const no = begin("No");
+  expect(notTaken(branching, no)).toEqual(["b", "c", "d"]);
+  expect(applied(no, act("e"), branching).emit).toEqual(["result", "completed"]);
+  expect(decide(branching, BEGUN, answered("a", "Perhaps"))).toEqual({ kind: "early" });
+});
+
+it("[F-24][F-10] a failure waits for the steps beside it, then everything that ran is undone in reverse", () => {
+  const yes = applied(BEGUN, answered("a", "Yes"), branching).state;
+  const failed = applied(yes, act("b", "err"), branching);
+  expect(failed).toMatchObject({
+    state: { status: "compensating", lateSteps: ["c"], undoSteps: ["a"] },
+    emit: ["result"],
+  });
+  expect(applied(failed.state, act("c"), branching)).toMatchObject({
+    state: { lateSteps: [], undoSteps: ["c", "a"], completedSteps: ["a", "c"] },
+    emit: ["command c"],
+  });
+  expect(applied(failed.state, act("c", "err"), branching).emit).toEqual(["result", "command a", "failed"]);
+  const late = applied(yes, { kind: "deadline", delivery: "doubtful", step: "c" }, branching);
+  expect(late).toMatchObject({ state: { lateSteps: ["b"], undoSteps: ["c", "a"] }, emit: [] });
 });
 
 /** Every event there is, for every step. */
 function everyEvent(of: FlowPlan): FlowEvent[] {
   const ends: StepEnd[] = ["ok", "err", "exhausted"];
-  const results = of.steps.flatMap(({ name }) => ends.flatMap((end) => [act(name, end), undo(name, end)]));
+  const results = of.steps.flatMap(({ name, gives }) => [
+    ...ends.flatMap((end) => [act(name, end), undo(name, end)]),
+    ...(gives.length > 1 ? gives.map((answer) => answered(name, answer)) : []),
+  ]);
   const deadlines = (["unbegun", "doubtful", "running"] as const).map(
     (delivery) => ({ kind: "deadline", delivery }) as const,
   );
@@ -156,19 +228,14 @@ function everyEvent(of: FlowPlan): FlowEvent[] {
 
 const UNDOS: readonly UndoKind[] = ["none", "sent", "answered"];
 const plans = UNDOS.flatMap((first) =>
-  UNDOS.flatMap((second) =>
-    UNDOS.map((third) => ({
-      steps: [first, second, third].map((undoKind, index) => ({
-        name: "abc"[index] as string,
-        undo: undoKind,
-      })),
-    })),
-  ),
+  UNDOS.flatMap((second) => UNDOS.map((third) => chainOf(first, second, third))),
 );
+
+const branchings = UNDOS.flatMap((a) => UNDOS.flatMap((b) => UNDOS.map((c) => branchingOf(a, b, c, b, a))));
 
 it("[F-08][F-10][F-11][K-14] every event in every state that can be reached follows an arrow, and failed means undone", () => {
   let reached = 0;
-  for (const of of plans) {
+  for (const of of [...plans, ...branchings]) {
     const seen = new Map<string, FlowState>();
     const open: { state: FlowState; commands: readonly string[] }[] = [{ state: BEGUN, commands: [] }];
     while (open.length > 0) {
@@ -197,7 +264,7 @@ it("[F-08][F-10][F-11][K-14] every event in every state that can be reached foll
 
 /** What holds in every state: what was done and can be undone was commanded, is to be, or waits for the late handler. */
 function wrong(of: FlowPlan, state: FlowState, sent: readonly string[]): readonly string[] {
-  const { status, completedSteps, undoSteps, lateStep, failure } = state;
+  const { status, completedSteps, undoSteps, lateSteps, failure } = state;
   const isBack = status === "compensating" || status === "stalled";
   const undoable = completedSteps.filter(
     (name) => of.steps.find((step) => step.name === name)?.undo !== "none",
@@ -207,6 +274,6 @@ function wrong(of: FlowPlan, state: FlowState, sent: readonly string[]): readonl
     ...(sent.length > 0 && !isBack && status !== "failed" ? ["a command while it went forward"] : []),
     ...(lost.length > 0 && (isBack || status === "failed") ? [`${lost.join()} never undone`] : []),
     ...(isBack && failure === undefined ? ["nobody knows why"] : []),
-    ...(isBack && lateStep === undefined && undoSteps.length === 0 ? ["it waits for nothing"] : []),
+    ...(isBack && lateSteps.length === 0 && undoSteps.length === 0 ? ["it waits for nothing"] : []),
   ];
 }

@@ -25,7 +25,7 @@ export async function describeOpen(database: Database): Promise<string> {
   const { dialect } = database;
   const found = await database.batch([
     sql`select id, status from ${dialect.table("saga_executions")} where status in (${literals(OPEN_SAGAS)})`,
-    sql`select saga_id, status, undo_steps, late_step from ${dialect.table("saga_state")}
+    sql`select saga_id, status, undo_steps, late_steps from ${dialect.table("saga_state")}
       where status in (${literals(MOVING_FLOWS)})`,
     sql`select name, handler, status, attempts, token, next_attempt_at from ${dialect.table("outbox")}
       where status in (${literals(OPEN_ENTRIES)}) and kind <> 'event'`,
@@ -42,7 +42,7 @@ export async function describeTables(database: Database): Promise<string> {
     sql`select id, status, version, token, owner, recovery_attempts, error from ${dialect.table("saga_executions")}`,
     sql`select saga_id, id, token, step_name, action, status, details, next_step from ${dialect.table("saga_logs")}
       order by saga_id, id`,
-    sql`select saga_id, status, version, current_step, completed_steps, undo_steps, late_step, error
+    sql`select saga_id, status, version, current_step, completed_steps, undo_steps, late_steps, answers, error
       from ${dialect.table("saga_state")}`,
     sql`select entry_id, kind, name, handler, status, attempts, token, last_error from ${dialect.table("outbox")}
       order by entry_id`,

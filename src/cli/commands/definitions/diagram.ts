@@ -1,15 +1,15 @@
 /** `amends diagram`: Mermaid text of a definition, or of what happened to one run. */
-import { SagaDef } from "../../events/define/saga-def.ts";
-import { flowDiagram, flowRunDiagram } from "../../events/diagram.ts";
-import { sagaDiagram } from "../../sagas/view/definition-diagram.ts";
-import { SOURCE, withApi, type Api } from "../source/api.ts";
-import { command, text, type Command } from "../program/command.ts";
-import { Trouble } from "../program/failure.ts";
-import { find } from "../source/find.ts";
-import { findConfig, loadConfig } from "../config/load-config.ts";
-import { JSON_OUT } from "../program/shared-options.ts";
-import { ink } from "../terminal/ink.ts";
-import type { AmendsConfig } from "../config/config.ts";
+import { SagaDef } from "../../../events/define/saga-def.ts";
+import { flowDiagram, flowRunDiagram } from "../../../events/diagram.ts";
+import { sagaDiagram } from "../../../sagas/view/definition-diagram.ts";
+import { SOURCE, withApi, type Api } from "../../source/api.ts";
+import { command, text, type Command } from "../../program/command.ts";
+import { Trouble } from "../../program/failure.ts";
+import { find } from "../../source/find.ts";
+import { findConfig, loadConfig } from "../../config/load-config.ts";
+import { JSON_OUT } from "../../program/shared-options.ts";
+import { ink } from "../../terminal/ink.ts";
+import type { AmendsConfig } from "../../config/config.ts";
 
 export const diagram: Command = command({
   name: "diagram",
