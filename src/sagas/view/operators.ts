@@ -7,7 +7,8 @@ import { pivotBegun, turnEntry } from "../../core/saga/interpreter.ts";
 import { sagaMachine } from "../../core/saga/machine.ts";
 import { failingStep, indexOf, isActing, nameAt, type SagaState } from "../../core/saga/state.ts";
 import { canTurn } from "../../core/saga/undoing.ts";
-import type { Engine } from "../engine/engine.ts";
+import type { Ends } from "../engine/ends.ts";
+import type { SagaEvents } from "../engine/saga-events.ts";
 import type { OperatorLine, Journal, SagaRecord } from "../journal/journal.ts";
 import { checkReversible, newReversal } from "../engine/reversal.ts";
 import { failedUndos } from "./outcome.ts";
@@ -46,12 +47,25 @@ export type SagaAction = OpenAction | "reverse";
 /** What an operator may do to a saga that has not ended. */
 export type OpenAction = "retry" | "skip" | "resolve" | "cancel";
 
+/** Where sagas run: it hears of what operators did. */
+export interface OperatedEngine {
+  /** The calls of the saga under way have become pointless. */
+  interrupt(id: string): void;
+  dueIn(ms: number): void;
+  readonly ends: Pick<Ends, "tell">;
+  readonly sagaEvents: Pick<SagaEvents, "publish">;
+}
+
 export class Operators {
-  readonly #journal: Journal;
-  readonly #engine: Engine;
+  readonly #journal: Pick<Journal, "appendByOperator" | "family">;
+  readonly #engine: OperatedEngine;
   readonly #wake: () => void;
 
-  constructor(journal: Journal, engine: Engine, wake: () => void) {
+  constructor(
+    journal: Pick<Journal, "appendByOperator" | "family">,
+    engine: OperatedEngine,
+    wake: () => void,
+  ) {
     this.#journal = journal;
     this.#engine = engine;
     this.#wake = wake;

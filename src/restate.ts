@@ -1,0 +1,14 @@
+/**
+ * Sagas in Restate instead of a database, experimental. It needs `@restatedev/restate-sdk` beside it, and Node.js 22 or newer where
+ * sagas run.
+ */
+export { sagaWorkflows, type SagaWorkflowOptions } from "./restate/workflow.ts";
+export { type RestateSdk } from "./restate/sdk.ts";
+export {
+  RestateSagas,
+  type ListedSaga,
+  type RestateSelection,
+  type RestateStart,
+} from "./restate/sagas.ts";
+export { type RestateSaga, type RestateLine, type RestateView, type RestateWait } from "./restate/handle.ts";
+export { type RestateAddress } from "./restate/ingress.ts";
