@@ -10,5 +10,5 @@ export {
   type RestateSelection,
   type RestateStart,
 } from "./restate/sagas.ts";
-export { type RestateSaga, type RestateLine, type RestateView, type RestateWait } from "./restate/handle.ts";
+export { type RestateSaga, type RestateWait } from "./restate/handle.ts";
 export { type RestateAddress } from "./restate/ingress.ts";

@@ -7,53 +7,12 @@ import { refuseUnknown } from "../core/options.ts";
 import type { SagaStatus } from "../core/saga/machine.ts";
 import { throughSchema } from "../sagas/define/input.ts";
 import { isSchema, type SignalType } from "../sagas/define/signal.ts";
-import {
-  openActions,
-  type CancelNote,
-  type OpenAction,
-  type SagaNote,
-  type SkipNote,
-} from "../sagas/view/operators.ts";
+import type { CancelNote, SagaNote, SkipNote } from "../sagas/view/operators.ts";
 import type { SagaOutcome } from "../sagas/view/outcome.ts";
+import { viewOf, type SagaView } from "../sagas/view/view.ts";
 import type { Order } from "./inbox.ts";
 import type { Ingress } from "./ingress.ts";
 import { readStored, type StoredSaga } from "./stored-saga.ts";
-
-/** A line of a saga's log. */
-export interface RestateLine {
-  /** The name of the step; a name that begins with `$` is a line of Amends itself. */
-  readonly step: string;
-  /** Whether the step acted or was compensated. */
-  readonly action: "act" | "compensate";
-  /** What the line says of the call. */
-  readonly status: "STARTED" | "COMPLETED" | "FAILED";
-  /** A result, a failure, or what a line of Amends says. */
-  readonly details?: unknown;
-  /** The call that begins with this line. */
-  readonly next?: { readonly step: string; readonly action: "act" | "compensate" };
-  /** When it happened, by the clock of the process that ran the saga. */
-  readonly at: Date;
-}
-
-/** What a saga in Restate is at present. A saga that runs is stored when its status changes and when it waits. */
-export interface RestateView {
-  /** The id of the saga. */
-  readonly id: string;
-  /** The name of its definition. */
-  readonly name: string;
-  /** The version of its definition. */
-  readonly version: number;
-  /** Its status. */
-  readonly status: SagaStatus;
-  /** How many lines its log has, and one more: an action can be bound to it. */
-  readonly revision: number;
-  /** When it began. */
-  readonly createdAt: Date;
-  /** Its log. */
-  readonly lines: readonly RestateLine[];
-  /** What an operator may do now. */
-  readonly actions: readonly OpenAction[];
-}
 
 /** The options of a wait for a saga. */
 export interface RestateWait {
@@ -100,20 +59,13 @@ export class RestateSaga<Results = unknown, E = unknown> {
     return (await this.view()).status;
   }
 
-  /** Reads the saga with its log. */
-  async view(): Promise<RestateView> {
-    const stored = await this.#ask<StoredSaga>("look");
-    const { state, version, definition, createdAtMs } = readStored(this.id, this.#name, stored);
-    return {
-      id: this.id,
-      name: this.#name,
-      version: definition,
-      status: state.status,
-      revision: version,
-      createdAt: new Date(createdAtMs),
-      lines: stored.entries.map(lineOf),
-      actions: openActions(state),
-    };
+  /**
+   * Reads the saga with its timeline, as it was stored last: when its status changed, when it began to wait for a long time, or when
+   * an operator changed it.
+   */
+  async view(): Promise<SagaView> {
+    const view = viewOf(readStored(this.id, this.#name, await this.#ask<StoredSaga>("look")));
+    return { ...view, actions: view.actions.filter((action) => action !== "reverse") };
   }
 
   /** Sends a signal. True if it was sent now, false if one with this id had been sent before. */
@@ -159,15 +111,4 @@ export class RestateSaga<Results = unknown, E = unknown> {
   #ask<T>(handler: string, body?: unknown, signal?: AbortSignal): Promise<T> {
     return this.#ingress.ask(this.#name, this.id, handler, body, signal);
   }
-}
-
-function lineOf({ step, action, status, details, next, atMs }: StoredSaga["entries"][number]): RestateLine {
-  return {
-    step,
-    action,
-    status,
-    ...(details !== null && { details: JSON.parse(details) as unknown }),
-    ...(next && { next }),
-    at: new Date(atMs),
-  };
 }

@@ -66,6 +66,8 @@ export function sagaWorkflows<Service>(
         journalRetention: retention,
         abortTimeout,
         onJournalMismatchErrors: "pause",
+        // Readers wait for the saga: what they read is to be newer than their own beginning.
+        enableLazyState: true,
       },
     };
     return restate.workflow(definition as never);
