@@ -9,6 +9,6 @@ export {
   type ListedSaga,
   type RestateSelection,
   type RestateStart,
-} from "./restate/sagas.ts";
-export { type RestateSaga, type RestateWait } from "./restate/handle.ts";
-export { type RestateAddress } from "./restate/ingress.ts";
+} from "./restate/client/sagas.ts";
+export { type RestateSaga, type RestateWait } from "./restate/client/handle.ts";
+export { type RestateAddress } from "./restate/client/ingress.ts";

@@ -8,7 +8,7 @@ import path from "node:path";
 import { root } from "./project.mjs";
 import { importsOf } from "./source-text.mjs";
 
-/** @typedef {"build" | "browser" | "clients"} Need */
+/** @typedef {"build" | "browser" | "clients" | "restate"} Need */
 
 /**
  * The test files below a folder, from the project's root, with forward slashes.
@@ -50,6 +50,7 @@ export function needsOf(file, base = root) {
   /** @type {Set<Need>} */
   const needs = new Set();
   if (file.startsWith("test/clients/")) needs.add("clients");
+  if (file.startsWith("test/restate/")) needs.add("restate");
   const reached = new Set([file]);
   for (const one of reached) {
     for (const { specifier, typeOnly } of importsIn(path.join(base, one))) {

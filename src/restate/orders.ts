@@ -51,7 +51,7 @@ function give(operators: Operators, id: string, { action, note, step, as }: Orde
       return operators.retry(id, note);
     case "skip":
       return operators.skip(id, step ?? "", note);
-    case "resolve":
+    default:
       return operators.resolve(id, as as "COMPLETED" | "FAILED", note);
   }
 }

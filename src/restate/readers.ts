@@ -91,7 +91,9 @@ export function readers(name: string, race: Race): Readers {
 }
 
 function notFound({ key }: SharedContext): Answer<never> {
-  return refusalOf(new AmendsError("SAGA_NOT_FOUND", "There is no saga with this id, or it has not begun.", { id: key }));
+  return refusalOf(
+    new AmendsError("SAGA_NOT_FOUND", "There is no saga with this id, or it has not begun.", { id: key }),
+  );
 }
 
 function ended({ key }: SharedContext, { name }: NewSignal, status: string): Answer<never> {

@@ -7,9 +7,9 @@ import type { Registry } from "../sagas/define/registry.ts";
 import { Breakers } from "../sagas/engine/breakers.ts";
 import type { Middleware } from "../sagas/engine/call.ts";
 import type { SagaOutcome } from "../sagas/view/outcome.ts";
-import { checked } from "./definitions.ts";
-import type { HostTools } from "./host.ts";
-import { play } from "./play.ts";
+import { checked } from "./run/definitions.ts";
+import type { HostTools } from "./run/saga-host.ts";
+import { play } from "./run/play.ts";
 import { readers, type Readers } from "./readers.ts";
 import type { Race, RestateSdk, RunContext } from "./sdk.ts";
 import { BEGUN, type StartOrder } from "./stored-saga.ts";
@@ -114,4 +114,7 @@ function toolsOf<Service>(restate: RestateSdk<Service>, options: SagaWorkflowOpt
 }
 
 /** Time limits go on in another process: they are measured by instants that every process knows. */
-const CLOCK: Clock = { monotonicMs: () => wallMs(systemClock), after: systemClock.after };
+const CLOCK: Clock = {
+  monotonicMs: () => wallMs(systemClock),
+  after: (ms, callback) => systemClock.after(ms, callback),
+};

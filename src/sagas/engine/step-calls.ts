@@ -110,11 +110,7 @@ export function answerOf(
   return unguarded(tools, call, special);
 }
 
-function unguarded(
-  tools: StepCallTools,
-  call: HostedCall,
-  special: SpecialCalls,
-): Answer | Promise<Answer> {
+function unguarded(tools: StepCallTools, call: HostedCall, special: SpecialCalls): Answer | Promise<Answer> {
   if (call.step.child) return special.child(call);
   return call.step.transaction ? special.inTransaction(call) : callStep(tools, call);
 }

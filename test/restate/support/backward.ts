@@ -51,7 +51,10 @@ export function backwardStories(ledger: Ledger): Stories {
           group.step("left", { ...calm("left"), retry: QUICK }).step("right", { act: refused("right") }),
         ),
     },
-    "is-skipped": { saga: stalling("is-skipped"), meddle: async (o) => (await o.result(), o.skip("b", NOTE)) },
+    "is-skipped": {
+      saga: stalling("is-skipped"),
+      meddle: async (o) => (await o.result(), o.skip("b", NOTE)),
+    },
     "is-retried": { saga: stalling("is-retried"), meddle: async (o) => (await o.result(), o.retry(NOTE)) },
     "is-resolved": {
       saga: stalling("is-resolved"),
@@ -65,7 +68,9 @@ export function backwardStories(ledger: Ledger): Stories {
       meddle: async (o) => (await o.result(), o.cancel({ ...NOTE, pivotDidNotHappen: true })),
     },
     "is-cancelled": {
-      saga: saga("is-cancelled", nothing).step("a", calm("a")).step("b", { act: endless("b"), retry: QUICK }),
+      saga: saga("is-cancelled", nothing)
+        .step("a", calm("a"))
+        .step("b", { act: endless("b"), retry: QUICK }),
       meddle: async (o) => (await o.did("b"), o.cancel(NOTE)),
     },
     "is-cancelled-too-late": {

@@ -8,9 +8,9 @@ import { Ledger } from "./ledger.ts";
 import { startService, type Service } from "./node.ts";
 import { onRestate } from "./on-restate.ts";
 import { onSqlite } from "./on-sqlite.ts";
-import type { Engine } from "./play.ts";
+import { inAnyOrder, play, type Engine, type Played } from "./play.ts";
 import { freePorts, startRestate, type RestateServer } from "./restate-server.ts";
-import type { Stories } from "./stories.ts";
+import type { Stories, Story } from "./stories.ts";
 
 export interface Both {
   readonly sqlite: Engine;
@@ -57,4 +57,21 @@ export async function serveStories(server: RestateServer, ledger: string): Promi
   await service.said("ready");
   await server.register(`http://127.0.0.1:${port}`);
   return service;
+}
+
+/** What came of a story on both. */
+export async function playOnBoth(
+  both: Both,
+  make: (ledger: Ledger) => Stories,
+  name: string,
+): Promise<Record<"onSqlite" | "onRestate", Played>> {
+  const storyOf = ({ ledger }: Engine): Story => make(ledger)[name] as Story;
+  const form = isOrdered(storyOf(both.sqlite)) ? (one: Played): Played => one : inAnyOrder;
+  const onSqliteNow = form(await play(both.sqlite, storyOf(both.sqlite), `${name}-1`));
+  const onRestateNow = form(await play(both.restate, storyOf(both.restate), `${name}-1`));
+  return { onSqlite: onSqliteNow, onRestate: onRestateNow };
+}
+
+function isOrdered({ saga }: Story): boolean {
+  return !saga.plan.some(({ group, each }) => group ?? each);
 }

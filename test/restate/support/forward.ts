@@ -11,7 +11,7 @@ const QUICK = { attempts: 3, base: "20ms", cap: "20ms" } as const;
 export function forwardStories(ledger: Ledger): Stories {
   const { calm, failing } = stepsOn(ledger);
   return {
-    "completes": {
+    completes: {
       saga: saga("completes", nothing)
         .step("a", calm("a"))
         .step("b", calm("b"))
@@ -57,7 +57,8 @@ export function forwardStories(ledger: Ledger): Stories {
           key: (item) => item,
           concurrency: 2,
           act: ({ sagaId, item, key }) => (
-            ledger.write(sagaId, `reserve ${key.slice(sagaId.length)}`), `r-${item}`
+            ledger.write(sagaId, `reserve ${key.slice(sagaId.length)}`),
+            `r-${item}`
           ),
         })
         .step("ship", { act: ({ results }) => results.reserve.map(({ result }) => result) }),
@@ -72,7 +73,7 @@ export function forwardStories(ledger: Ledger): Stories {
         })
         .step("last", calm("last")),
     },
-    "chooses": {
+    chooses: {
       saga: saga("chooses", nothing)
         .when(
           "large",

@@ -1,9 +1,7 @@
 /** Processes that run the stories. They need a Node.js that runs TypeScript and the SDK of Restate: 22 or newer. */
 import { spawn } from "node:child_process";
 import path from "node:path";
-import { fetched } from "../../../tools/fetched.mjs";
-
-const NODE = "22.23.3";
+import { nodeForRestate } from "../../../tools/restate.mjs";
 
 export interface Service {
   /** Resolves as soon as the process has printed this line. */
@@ -13,7 +11,7 @@ export interface Service {
 
 /** Runs a file of this folder. A process that is killed is started again, as a supervisor would do it. */
 export async function startService(file: string, env: Record<string, string>): Promise<Service> {
-  const program = await newNode();
+  const program = await nodeForRestate();
   let isStopped = false;
   let output = "";
   let heard: () => void = () => undefined;
@@ -48,10 +46,4 @@ export async function startService(file: string, env: Record<string, string>): P
       await gone;
     },
   };
-}
-
-async function newNode(): Promise<string> {
-  if (Number(process.versions.node.split(".")[0]) >= 22) return process.execPath;
-  const library = `node-${process.platform}-${process.arch}`;
-  return path.join(await fetched(library, NODE), "bin", "node");
 }

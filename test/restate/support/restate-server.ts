@@ -45,7 +45,8 @@ bind-address = "127.0.0.1:${ingress}"
   process.once("exit", kill);
   const gone = new Promise((resolve) => server.once("exit", resolve));
   const urls = { ingress: `http://127.0.0.1:${ingress}`, admin: `http://127.0.0.1:${admin}` };
-  const isUp = async (url: string): Promise<boolean> => (await fetch(url).catch(() => undefined))?.ok === true;
+  const isUp = async (url: string): Promise<boolean> =>
+    (await fetch(url).catch(() => undefined))?.ok === true;
   await until(() => isUp(`${urls.admin}/health`));
   await until(() => isUp(`${urls.ingress}/restate/health`));
   return {
@@ -75,9 +76,7 @@ export async function freePorts(count: number): Promise<readonly number[]> {
   const servers = await Promise.all(
     Array.from({ length: count }, () => {
       const server = createServer();
-      return new Promise<typeof server>((resolve) =>
-        server.listen(0, "127.0.0.1", () => resolve(server)),
-      );
+      return new Promise<typeof server>((resolve) => server.listen(0, "127.0.0.1", () => resolve(server)));
     }),
   );
   const ports = servers.map((server) => (server.address() as AddressInfo).port);

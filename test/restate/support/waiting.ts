@@ -11,7 +11,7 @@ const approved = signal("approved", z.object({ by: z.string() }));
 export function waitingStories(ledger: Ledger): Stories {
   const { calm, endless, refused } = stepsOn(ledger);
   return {
-    "sleeps": {
+    sleeps: {
       saga: saga("sleeps", nothing)
         .step("a", calm("a"))
         .sleep("nap", "200ms")
@@ -35,7 +35,12 @@ export function waitingStories(ledger: Ledger): Stories {
     },
     "gets-an-early-signal": {
       saga: saga("gets-an-early-signal", nothing)
-        .step("a", { act: endless("a"), timeout: "500ms", retry: { attempts: 1 } , fallback: { name: "b", ...calm("b") } })
+        .step("a", {
+          act: endless("a"),
+          timeout: "500ms",
+          retry: { attempts: 1 },
+          fallback: { name: "b", ...calm("b") },
+        })
         .waitFor("approval", { signal: approved }),
       meddle: async (o) => (await o.did("a"), o.signal(approved, { by: "ann" })),
     },

@@ -4,16 +4,16 @@
  * the lines follow from them. Nothing here depends on this process's clock, or on the order in which things happen in it,
  * except through a record.
  */
-import { control, started, type Entry } from "../core/saga/entry.ts";
-import { evolve } from "../core/saga/evolve.ts";
-import { actionOf, type CallCommand } from "../core/saga/interpreter.ts";
-import { stepOf } from "../core/saga/part-name.ts";
-import { callName, openProgress, withReported } from "../core/saga/progress.ts";
-import type { SagaState } from "../core/saga/state.ts";
-import type { Arrival } from "../core/saga/steps/wait.ts";
-import type { StopReason } from "../runtime/stoppable.ts";
-import type { AnySaga } from "../sagas/define/definition.ts";
-import { Run } from "../sagas/driver/run.ts";
+import { control, started, type Entry } from "../../core/saga/entry.ts";
+import { evolve } from "../../core/saga/evolve.ts";
+import { actionOf, type CallCommand } from "../../core/saga/interpreter.ts";
+import { stepOf } from "../../core/saga/part-name.ts";
+import { callName, openProgress, withReported } from "../../core/saga/progress.ts";
+import type { SagaState } from "../../core/saga/state.ts";
+import type { Arrival } from "../../core/saga/steps/wait.ts";
+import type { StopReason } from "../../runtime/stoppable.ts";
+import type { AnySaga } from "../../sagas/define/definition.ts";
+import { Run } from "../../sagas/driver/run.ts";
 import type {
   CallEnd,
   CallResult,
@@ -25,18 +25,18 @@ import type {
   Rest,
   SagaHost,
   StepSettings,
-} from "../sagas/driver/saga-host.ts";
-import { Eventual, type Stopping } from "../sagas/engine/hosted-call.ts";
-import type { StepCallTools } from "../sagas/engine/step-calls.ts";
-import type { SagaRecord } from "../sagas/journal/journal.ts";
-import { outcomeOf, type SagaOutcome } from "../sagas/view/outcome.ts";
-import { wallMs } from "../storage/clock.ts";
+} from "../../sagas/driver/saga-host.ts";
+import { Eventual, type Stopping } from "../../sagas/engine/hosted-call.ts";
+import type { StepCallTools } from "../../sagas/engine/step-calls.ts";
+import type { SagaRecord } from "../../sagas/journal/journal.ts";
+import { outcomeOf, type SagaOutcome } from "../../sagas/view/outcome.ts";
+import { wallMs } from "../../storage/clock.ts";
 import { Attempt, type AttemptRecord, type CallRecord } from "./attempt.ts";
 import { Inbox, type Incoming } from "./inbox-reader.ts";
-import { decideOrder } from "./orders.ts";
+import { decideOrder } from "../orders.ts";
 import { recorded, type Made } from "./recorded.ts";
-import type { Durable, Race, RunContext } from "./sdk.ts";
-import { ENDED, outcomePlace, SAGA_KEY, STATUS_KEY, STORED, type SagaLog } from "./stored-saga.ts";
+import type { Durable, Race, RunContext } from "../sdk.ts";
+import { ENDED, outcomePlace, SAGA_KEY, STATUS_KEY, STORED, type SagaLog } from "../stored-saga.ts";
 
 export interface HostTools extends StepCallTools {
   readonly race: Race;
@@ -142,7 +142,11 @@ export class RestateHost implements SagaHost, Stopping {
   async until(pendings: readonly Pending<unknown>[], ms?: number): Promise<void> {
     const effects = pendings.map((one) =>
       one instanceof HostedAttempt
-        ? one.record.map((made): Effect => () => this.#ended(one, made as Made<AttemptRecord>))
+        ? one.record.map(
+            (made): Effect =>
+              () =>
+                this.#ended(one, made as Made<AttemptRecord>),
+          )
         : lateEffect(one as LateAnswer),
     );
     if (ms !== undefined) effects.push(this.#timer(ms));
@@ -214,9 +218,13 @@ export class RestateHost implements SagaHost, Stopping {
 
   /** Waits for the first of these, or for something from outside. */
   async #first(effects: readonly Durable<Effect>[]): Promise<void> {
-    const outside = this.#inbox
-      .next()
-      .map((one) => one.map((incoming): Effect => () => this.#take(incoming as Incoming)));
+    const outside = this.#inbox.next().map((one) =>
+      one.map(
+        (incoming): Effect =>
+          () =>
+            this.#take(incoming as Incoming),
+      ),
+    );
     const effect = await this.#tools.race([...effects, ...outside]);
     await effect();
   }

@@ -1,5 +1,5 @@
 /** Work whose result Restate records: at a replay the record is read and the work is not done. */
-import type { Durable, RunContext } from "./sdk.ts";
+import type { Durable, RunContext } from "../sdk.ts";
 
 export interface Made<T> {
   readonly value: T;

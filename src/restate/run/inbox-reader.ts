@@ -1,7 +1,7 @@
 /** The inbox of a saga as the saga reads it, one place after the other. */
-import type { Arrival } from "../core/saga/steps/wait.ts";
-import { answerPlace, inboxPlace, type Answer, type Order, type Sent } from "./inbox.ts";
-import type { Durable, RunContext } from "./sdk.ts";
+import type { Arrival } from "../../core/saga/steps/wait.ts";
+import { answerPlace, inboxPlace, type Answer, type Order, type Sent } from "../inbox.ts";
+import type { Durable, RunContext } from "../sdk.ts";
 
 /** Something that was sent. Restate's own cancellation has no number: nobody waits for an answer. */
 export interface Incoming {

@@ -3,17 +3,17 @@
  * could differ at a replay, so that the lines of the log follow from the record alone. A try that its process did not finish has
  * no record; Restate makes it again, under the same key.
  */
-import type { RetryPolicy } from "../core/backoff.ts";
-import { AmendsError } from "../core/errors.ts";
-import type { CallCommand, Outcome } from "../core/saga/interpreter.ts";
-import { callName, type Reported } from "../core/saga/progress.ts";
-import type { StopReason } from "../runtime/stoppable.ts";
-import type { Run } from "../sagas/driver/run.ts";
-import type { Called } from "../sagas/engine/call.ts";
-import { HostedCall, type Stopping } from "../sagas/engine/hosted-call.ts";
-import { answerOf, type StepCallTools } from "../sagas/engine/step-calls.ts";
-import type { Emission } from "../sagas/journal/journal.ts";
-import { wallMs } from "../storage/clock.ts";
+import type { RetryPolicy } from "../../core/backoff.ts";
+import { AmendsError } from "../../core/errors.ts";
+import type { CallCommand, Outcome } from "../../core/saga/interpreter.ts";
+import { callName, type Reported } from "../../core/saga/progress.ts";
+import type { StopReason } from "../../runtime/stoppable.ts";
+import type { Run } from "../../sagas/driver/run.ts";
+import type { Called } from "../../sagas/engine/call.ts";
+import { HostedCall, type Stopping } from "../../sagas/engine/hosted-call.ts";
+import { answerOf, type StepCallTools } from "../../sagas/engine/step-calls.ts";
+import type { Emission } from "../../sagas/journal/journal.ts";
+import { wallMs } from "../../storage/clock.ts";
 
 /** What a call came to, as it is recorded. */
 export interface CallRecord {

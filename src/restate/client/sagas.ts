@@ -1,15 +1,15 @@
 /** Starts sagas in Restate and operates them, from any process. It needs no SDK: it talks to Restate's ingress. */
-import { AmendsError } from "../core/errors.ts";
-import { checkId, checkName } from "../core/identity.ts";
-import { canonicalJson } from "../core/json.ts";
-import { refuseUnknown } from "../core/options.ts";
-import { sagaMachine, type SagaStatus } from "../core/saga/machine.ts";
-import type { AnySaga, SagaDefinition } from "../sagas/define/definition.ts";
-import { throughSchema } from "../sagas/define/input.ts";
+import { AmendsError } from "../../core/errors.ts";
+import { checkId, checkName } from "../../core/identity.ts";
+import { canonicalJson } from "../../core/json.ts";
+import { refuseUnknown } from "../../core/options.ts";
+import { sagaMachine, type SagaStatus } from "../../core/saga/machine.ts";
+import type { AnySaga, SagaDefinition } from "../../sagas/define/definition.ts";
+import { throughSchema } from "../../sagas/define/input.ts";
 import { RestateSaga } from "./handle.ts";
 import { Ingress, type RestateAddress } from "./ingress.ts";
 import { sagasByStatus } from "./queries.ts";
-import type { StartOrder } from "./stored-saga.ts";
+import type { StartOrder } from "../stored-saga.ts";
 
 /** The id of a saga that is to be started. */
 export interface RestateStart {

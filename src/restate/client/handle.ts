@@ -1,18 +1,18 @@
 /** A saga in Restate: wait for it, look at it, send it a signal, and do what an operator may do. */
-import { positiveMs, type Duration } from "../core/duration.ts";
-import { AmendsError } from "../core/errors.ts";
-import { checkId } from "../core/identity.ts";
-import { encodeJson } from "../core/json.ts";
-import { refuseUnknown } from "../core/options.ts";
-import type { SagaStatus } from "../core/saga/machine.ts";
-import { throughSchema } from "../sagas/define/input.ts";
-import { isSchema, type SignalType } from "../sagas/define/signal.ts";
-import type { CancelNote, SagaNote, SkipNote } from "../sagas/view/operators.ts";
-import type { SagaOutcome } from "../sagas/view/outcome.ts";
-import { viewOf, type SagaView } from "../sagas/view/view.ts";
-import type { Order } from "./inbox.ts";
+import { positiveMs, type Duration } from "../../core/duration.ts";
+import { AmendsError } from "../../core/errors.ts";
+import { checkId } from "../../core/identity.ts";
+import { encodeJson } from "../../core/json.ts";
+import { refuseUnknown } from "../../core/options.ts";
+import type { SagaStatus } from "../../core/saga/machine.ts";
+import { throughSchema } from "../../sagas/define/input.ts";
+import { isSchema, type SignalType } from "../../sagas/define/signal.ts";
+import type { CancelNote, SagaNote, SkipNote } from "../../sagas/view/operators.ts";
+import type { SagaOutcome } from "../../sagas/view/outcome.ts";
+import { viewOf, type SagaView } from "../../sagas/view/view.ts";
+import type { Order } from "../inbox.ts";
 import type { Ingress } from "./ingress.ts";
-import { readStored, type StoredSaga } from "./stored-saga.ts";
+import { readStored, type StoredSaga } from "../stored-saga.ts";
 
 /** The options of a wait for a saga. */
 export interface RestateWait {

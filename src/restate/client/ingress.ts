@@ -1,6 +1,6 @@
 /** Talks to Restate over HTTP: the ingress calls the handlers of sagas, the admin interface answers queries. */
-import { AmendsError, type ErrorCode } from "../core/errors.ts";
-import type { Answer } from "./inbox.ts";
+import { AmendsError, type ErrorCode } from "../../core/errors.ts";
+import type { Answer } from "../inbox.ts";
 
 /** Where Restate is. */
 export interface RestateAddress {
@@ -20,13 +20,7 @@ export class Ingress {
   }
 
   /** Calls a handler of the workflow of a saga. What it refuses is thrown. */
-  async ask<T>(
-    name: string,
-    id: string,
-    handler: string,
-    body?: unknown,
-    signal?: AbortSignal,
-  ): Promise<T> {
+  async ask<T>(name: string, id: string, handler: string, body?: unknown, signal?: AbortSignal): Promise<T> {
     const answer = (await this.call(name, id, handler, body, signal)) as Answer<T>;
     if (answer.ok) return answer.value;
     throw new AmendsError(answer.code as ErrorCode, answer.message, answer.details);

@@ -1,10 +1,9 @@
 /** The same sagas on SQLite and on Restate: what they come to, what they do, and the lines of their logs. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openBoth, type Both } from "./support/both.ts";
-import { dyingStories } from "./support/dying.ts";
-import type { Ledger } from "./support/ledger.ts";
-import { inAnyOrder, play, type Played } from "./support/play.ts";
-import { storiesOn, type Stories, type Story } from "./support/stories.ts";
+import { playOnBoth, openBoth, type Both } from "../support/both.ts";
+import { dyingStories } from "../support/dying.ts";
+import type { Ledger } from "../support/ledger.ts";
+import { storiesOn, type Stories } from "../support/stories.ts";
 
 const SETS: Readonly<Record<string, (ledger: Ledger) => Stories>> = {
   "the same saga on SQLite and on Restate": storiesOn,
@@ -25,17 +24,10 @@ for (const [title, make] of Object.entries(SETS)) {
     const names = Object.keys(make(undefined as never));
     for (const name of names) {
       it(`[R-07] comes to the same where it ${name.replaceAll("-", " ")}`, async () => {
-        const story = (ledger: Ledger): Story => make(ledger)[name] as Story;
-        const expected = await play(both.sqlite, story(both.sqlite.ledger), `${name}-1`);
-        const found = await play(both.restate, story(both.restate.ledger), `${name}-1`);
-        const form = isOrdered(story(both.sqlite.ledger)) ? (one: Played): Played => one : inAnyOrder;
-        expect(form(found)).toEqual(form(expected));
-        expect(expected.lines.length).toBeGreaterThan(0);
+        const { onRestate, onSqlite } = await playOnBoth(both, make, name);
+        expect(onRestate).toEqual(onSqlite);
+        expect(onSqlite.lines.length).toBeGreaterThan(0);
       });
     }
   });
-}
-
-function isOrdered({ saga }: Story): boolean {
-  return !saga.plan.some(({ group, each }) => group ?? each);
 }

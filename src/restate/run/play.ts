@@ -1,15 +1,15 @@
 /** Runs one saga in a workflow of Restate, from its beginning to its end. */
-import { decodePlan, encodePlan, misfit } from "../core/saga/plan.ts";
-import type { AnySaga } from "../sagas/define/definition.ts";
-import { drive } from "../sagas/driver/drive.ts";
-import { outlastCalls } from "../sagas/driver/orphaned-calls.ts";
-import { claimLines } from "../sagas/journal/claim/take-over.ts";
-import type { SagaOutcome } from "../sagas/view/outcome.ts";
-import { wallMs } from "../storage/clock.ts";
-import { OWNER, RestateHost, type HostTools } from "./host.ts";
+import { decodePlan, encodePlan, misfit } from "../../core/saga/plan.ts";
+import type { AnySaga } from "../../sagas/define/definition.ts";
+import { drive } from "../../sagas/driver/drive.ts";
+import { outlastCalls } from "../../sagas/driver/orphaned-calls.ts";
+import { claimLines } from "../../sagas/journal/claim/take-over.ts";
+import type { SagaOutcome } from "../../sagas/view/outcome.ts";
+import { wallMs } from "../../storage/clock.ts";
+import { OWNER, RestateHost, type HostTools } from "./saga-host.ts";
 import { recorded } from "./recorded.ts";
-import type { RunContext } from "./sdk.ts";
-import { SagaLog, type StartOrder } from "./stored-saga.ts";
+import type { RunContext } from "../sdk.ts";
+import { SagaLog, type StartOrder } from "../stored-saga.ts";
 
 /** The first record of a saga: later attempts go by it, whatever the definition has become. */
 interface Begin {
@@ -28,7 +28,9 @@ export async function play(
   order: StartOrder,
   pause: (message: string) => never,
 ): Promise<SagaOutcome> {
-  const { value: begin, isMade } = await recorded(context, "$begin", async () => beginOf(definition, wallMs(tools.clock)));
+  const { value: begin, isMade } = await recorded(context, "$begin", async () =>
+    beginOf(definition, wallMs(tools.clock)),
+  );
   const plan = decodePlan(begin.plan);
   const difference = misfit(plan, definition.plan);
   if (difference !== undefined)
