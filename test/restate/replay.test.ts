@@ -50,7 +50,10 @@ interface Run {
 async function run(made: AnySaga, deaths: readonly number[], journal: Journal): Promise<Run> {
   for (let attempts = 1; ; attempts++) {
     const attempt = new Attempt(journal, deaths[attempts - 1]);
-    const [workflow] = sagaWorkflows(sdkOf(() => attempt), { sagas: [made], grace: "50ms" }) as [Workflow];
+    const [workflow] = sagaWorkflows(
+      sdkOf(() => attempt),
+      { sagas: [made], grace: "50ms" },
+    ) as [Workflow];
     const outcome = await Promise.race([workflow.handlers.run(attempt.context, ORDER), attempt.died]);
     if (outcome === "died") continue;
     const stored = journal.state.get("saga") as StoredSaga;
@@ -107,7 +110,9 @@ const nothing = z.object({});
 
 describe("durable points on Restate", () => {
   it("[R-04] a saga of N steps has N + 1 records", async () => {
-    const three = saga("three", nothing).step("a", { act: () => 1 }).step("b", { act: () => 2 });
+    const three = saga("three", nothing)
+      .step("a", { act: () => 1 })
+      .step("b", { act: () => 2 });
     const { journal } = await run(three.step("c", { act: () => 3 }), [], new Journal("one"));
     const runs = journal.commands.filter(({ kind }) => kind.startsWith("run "));
     expect(runs.map(({ kind }) => kind)).toEqual(["run $begin", "run a act 1", "run b act 1", "run c act 1"]);
@@ -128,12 +133,7 @@ describe("durable points on Restate", () => {
     // The records are the beginning and the act of a: then the process dies while b is called.
     const { lines } = await run(order, [2], new Journal("one"));
     expect(log).toEqual(["b 2", "undo undefined"]);
-    expect(lines).toEqual([
-      "a act COMPLETED",
-      "b act STARTED",
-      "b act FAILED",
-      "b compensate COMPLETED",
-    ]);
+    expect(lines).toEqual(["a act COMPLETED", "b act STARTED", "b act FAILED", "b compensate COMPLETED"]);
   });
 
   it("[R-04] a try after a wait is not in doubt, although Restate replays the saga then", async () => {
@@ -159,7 +159,10 @@ describe("durable points on Restate", () => {
         });
     const journal = new Journal("one");
     const attempt = new Attempt(journal, 4);
-    const old = sagaWorkflows(sdkOf(() => attempt), { sagas: [made(3)] }) as [Workflow];
+    const old = sagaWorkflows(
+      sdkOf(() => attempt),
+      { sagas: [made(3)] },
+    ) as [Workflow];
     const first = old[0].handlers.run(attempt.context, ORDER);
     expect(await Promise.race([first, attempt.died])).toBe("died");
     // The first try is over. By the new policy it would have been the last one.
@@ -170,9 +173,14 @@ describe("durable points on Restate", () => {
 
   it("[R-04] a saga whose definition no longer fits is paused, and not ended", async () => {
     const journal = new Journal("one");
-    const before = saga("order", nothing).step("a", { act: () => 1 }).step("b", { act: () => 2 });
+    const before = saga("order", nothing)
+      .step("a", { act: () => 1 })
+      .step("b", { act: () => 2 });
     const attempt = new Attempt(journal, 2);
-    const [served] = sagaWorkflows(sdkOf(() => attempt), { sagas: [before] }) as [Workflow];
+    const [served] = sagaWorkflows(
+      sdkOf(() => attempt),
+      { sagas: [before] },
+    ) as [Workflow];
     await Promise.race([served.handlers.run(attempt.context, ORDER), attempt.died]);
     const other = saga("order", nothing).step("b", { act: () => 2 });
     await expect(run(other, [], journal)).rejects.toThrow(Paused);

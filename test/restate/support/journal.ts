@@ -93,7 +93,8 @@ export class Attempt {
     this.died = new Promise((resolve) => (this.#die = () => resolve("died")));
   }
 
-  readonly race: Race = <T>(promises: readonly Durable<T>[]) => this.first(promises as readonly Completion<T>[]);
+  readonly race: Race = <T>(promises: readonly Durable<T>[]) =>
+    this.first(promises as readonly Completion<T>[]);
 
   get context(): RunContext {
     const journal = this.#journal;
