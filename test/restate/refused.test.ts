@@ -1,4 +1,6 @@
 /** What Restate cannot keep is refused when it is served, before any saga starts. */
+import { readFileSync } from "node:fs";
+import path from "node:path";
 import { AmendsError, saga } from "amends";
 import { defineCall } from "amends/calls";
 import { event } from "amends/events";
@@ -7,6 +9,7 @@ import { transaction } from "amends/sqlite";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { AnySaga } from "../../src/index.ts";
+import { root } from "../../tools/project.mjs";
 
 const nothing = z.object({});
 const paid = event("Paid", z.object({ order: z.string() }));
@@ -44,6 +47,13 @@ const sdk: RestateSdk<unknown> = {
 };
 
 describe("what does not run on Restate", () => {
+  it("[R-07] the guide's table of refused definitions is the one that is tested", () => {
+    const guide = readFileSync(path.join(root, "docs", "guides", "restate.md"), "utf8");
+    const [, table = ""] = /^\| Refused \|.*\n\|---.*\n((?:\|.*\n)+)/m.exec(guide) ?? [];
+    const rows = table.trim().split("\n");
+    expect(rows.map((row) => row.split(" | ")[0]?.slice(2))).toEqual(Object.keys(REFUSED));
+  });
+
   for (const [what, made] of Object.entries(REFUSED)) {
     it(`[R-04] ${what} is refused when it is served`, () => {
       const serve = (): unknown => sagaWorkflows(sdk, { sagas: [made] });

@@ -190,7 +190,7 @@ describe("durable points on Restate", () => {
     expect(outcome).toMatchObject({ status: "COMPLETED", results: { a: 1, b: 2 } });
   });
 
-  it("[R-04] an operator's order is decided on by the saga, and answered", async () => {
+  it("[R-05] an operator's order is decided on by the saga, and answered", async () => {
     const order = saga("order", nothing)
       .step("a", { act: () => "a", compensate: () => undefined })
       .sleep("night", "8h")
