@@ -12,3 +12,4 @@ export {
 } from "./restate/client/sagas.ts";
 export { type RestateSaga, type RestateWait } from "./restate/client/handle.ts";
 export { type RestateAddress } from "./restate/client/ingress.ts";
+export { type StartMessage } from "./restate/client/start-call.ts";

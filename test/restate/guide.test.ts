@@ -24,6 +24,6 @@ it("[R-04] every TypeScript block of the guide about Restate compiles with its S
     exclude: [],
   };
   writeFileSync(path.join(folder, "tsconfig.json"), JSON.stringify(config));
-  expect(blocks.length).toBe(3);
+  expect(blocks.length).toBe(4);
   expect(await program("tsc", ["-p", path.join(folder, "tsconfig.json")])).toEqual({ ok: true, output: "" });
 });

@@ -68,7 +68,7 @@ describe("what does not run on Restate", () => {
     );
     expect(() => new RestateSagas({ url: "http://localhost" } as never)).toThrow("no option named url");
     const sagas = new RestateSagas({ ingress: "http://127.0.0.1:1" });
-    await expect(sagas.start(ship, {}, { tx: 1 } as never)).rejects.toThrow("no option named tx");
+    await expect(sagas.start(ship, {}, { delay: "1h" } as never)).rejects.toThrow("no option named delay");
     await expect(sagas.start(ship, {}, { id: "" })).rejects.toMatchObject({ code: "BAD_ID" });
     await expect(sagas.list(ship, { status: "STALLED" })).rejects.toMatchObject({ code: "NOT_CONFIGURED" });
     await expect(sagas.list(ship, { status: "'; drop" as never })).rejects.toMatchObject({
