@@ -1,7 +1,7 @@
 /**
  * What a test file needs before it can run, found by what it imports, directly or through its support files: a file that
- * reaches tools/build.mjs runs what was built, and a file that reaches playwright-core opens a browser. The files in
- * test/clients use clients that are installed there.
+ * reaches tools/build.mjs runs what was built, one that reaches tools/restate.mjs a Restate server, and one that reaches
+ * playwright-core a browser. The files in test/clients use clients that are installed there.
  */
 import { readFileSync, readdirSync, statSync } from "node:fs";
 import path from "node:path";
@@ -50,7 +50,6 @@ export function needsOf(file, base = root) {
   /** @type {Set<Need>} */
   const needs = new Set();
   if (file.startsWith("test/clients/")) needs.add("clients");
-  if (file.startsWith("test/restate/")) needs.add("restate");
   const reached = new Set([file]);
   for (const one of reached) {
     for (const { specifier, typeOnly } of importsIn(path.join(base, one))) {
@@ -59,6 +58,7 @@ export function needsOf(file, base = root) {
       if (!specifier.startsWith(".")) continue;
       const target = path.posix.join(path.posix.dirname(one), specifier);
       if (target === "tools/build.mjs") needs.add("build");
+      if (target === "tools/restate.mjs") needs.add("restate");
       // The sources are run by everything, and reach neither.
       if (/^(?:test|tools|examples)\//.test(target) && isFile(path.join(base, target))) reached.add(target);
     }

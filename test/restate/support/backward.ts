@@ -93,6 +93,21 @@ export function backwardStories(ledger: Ledger): Stories {
           deadline: "400ms",
         }),
     },
+    "answers-late": {
+      saga: saga("answers-late", nothing)
+        .step("a", calm("a"))
+        .step("b", {
+          // It ignores its signal. Its answer counts all the same.
+          act: ({ sagaId, attempt }) =>
+            new Promise((resolve) => {
+              ledger.write(sagaId, `b ${attempt}`);
+              setTimeout(() => resolve("b at last"), 800);
+            }),
+          timeout: "100ms",
+          retry: { attempts: 3, base: "1h", cap: "1h" },
+        })
+        .step("c", { act: ({ results }) => results.b }),
+    },
     "takes-too-long": {
       saga: saga("takes-too-long", nothing)
         .step("a", calm("a"))
