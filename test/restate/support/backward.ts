@@ -80,7 +80,7 @@ export function backwardStories(ledger: Ledger): Stories {
       meddle: async (o) => (await o.did("ship 1"), o.cancel(NOTE)),
     },
     "passes-its-deadline": {
-      saga: saga("passes-its-deadline", nothing, { deadline: "400ms" })
+      saga: saga("passes-its-deadline", nothing, { deadline: "4s" })
         .step("a", calm("a"))
         .step("b", { act: endless("b"), compensate: ({ sagaId }) => ledger.write(sagaId, "undo b") }),
     },
