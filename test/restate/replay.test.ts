@@ -11,6 +11,7 @@ import { inboxPlace, type Sent } from "../../src/restate/inbox.ts";
 import type { Race, RunContext } from "../../src/restate/sdk.ts";
 import { readStored, type StartOrder, type StoredSaga } from "../../src/restate/stored-saga.ts";
 import type { SagaOutcome } from "../../src/sagas/view/outcome.ts";
+import { until } from "../support/until.ts";
 import { backwardStories } from "./support/backward.ts";
 import { forwardStories } from "./support/forward.ts";
 import { Attempt, Journal } from "./support/journal.ts";
@@ -188,6 +189,30 @@ describe("durable points on Restate", () => {
     await expect(run(elsewhere, [], journal)).rejects.toThrow("Version 1 of saga order is not served here");
     const { outcome } = await run(before, [], journal);
     expect(outcome).toMatchObject({ status: "COMPLETED", results: { a: 1, b: 2 } });
+  });
+
+  it("[R-04] a try waits for the call that an attempt which is over has begun in this process", async () => {
+    const log: string[] = [];
+    let pass: (() => void) | undefined;
+    const order = saga("order", nothing)
+      .parallel("both", (group) =>
+        group.step("left", { act: () => "left" }).step("right", {
+          act: async () => {
+            log.push("begins");
+            if (!pass) await new Promise<void>((resolve) => (pass = resolve));
+            log.push("returns");
+          },
+        }),
+      )
+      .step("last", { act: () => "last" });
+    // The process dies as far as Restate knows once `left` is recorded: `right` is under way then.
+    const ended = run(order, [2], new Journal("one"));
+    await until(() => pass !== undefined);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(log).toEqual(["begins"]);
+    pass?.();
+    expect((await ended).outcome).toMatchObject({ status: "COMPLETED" });
+    expect(log).toEqual(["begins", "returns", "begins", "returns"]);
   });
 
   it("[R-05] an operator's order is decided on by the saga, and answered", async () => {

@@ -35,22 +35,30 @@ export interface AttemptRecord extends CallRecord {
   readonly progress?: Reported | undefined;
 }
 
-/** Calls of this process that have outlived their attempt: the next try of the same step waits for them (S-12). */
-const running = new Map<string, Promise<unknown>>();
+/** A call that has not returned, and the saga's run that made it. */
+interface RunningCall {
+  readonly maker: Stopping;
+  readonly over: Promise<unknown>;
+}
+
+/** The calls of this process that have not returned, by their step. */
+const running = new Map<string, readonly RunningCall[]>();
 
 export class Attempt {
   readonly command: CallCommand;
   readonly #call: HostedCall;
   readonly #tools: StepCallTools;
   readonly #run: Run;
+  readonly #maker: Stopping;
   #late: Promise<Called | undefined> | undefined;
 
-  constructor(tools: StepCallTools, run: Run, stopping: Stopping, command: CallCommand) {
+  constructor(tools: StepCallTools, run: Run, maker: Stopping, command: CallCommand) {
+    this.#maker = maker;
     this.#tools = tools;
     this.#run = run;
     this.command = command;
     // What the call sees is the state of now, whenever Restate makes the call.
-    this.#call = new HostedCall(stopping, run, command);
+    this.#call = new HostedCall(maker, run, command);
   }
 
   stop(reason: StopReason): void {
@@ -60,16 +68,22 @@ export class Attempt {
   /** Makes the call and says what to record. Rejects if the attempt is over: then nothing is recorded. */
   async make(again: boolean): Promise<AttemptRecord> {
     const place = `${this.#run.definition.name} ${this.#run.id} ${this.command.step}`;
-    await running.get(place);
+    // What an attempt that is over began in this process has to return first (S-12).
+    const others = (running.get(place) ?? []).filter(({ maker }) => maker !== this.#maker);
+    await Promise.all(others.map(({ over }) => over));
     const made = this.#make(again);
     const over = made.then(
       () => this.#late,
       () => undefined,
     );
-    running.set(place, over);
-    void over.finally(() => {
-      if (running.get(place) === over) running.delete(place);
-    });
+    const call: RunningCall = { maker: this.#maker, over };
+    running.set(place, [...(running.get(place) ?? []), call]);
+    const forget = (): void => {
+      const left = running.get(place)?.filter((one) => one !== call) ?? [];
+      if (left.length > 0) running.set(place, left);
+      else running.delete(place);
+    };
+    over.then(forget, forget);
     return made;
   }
 

@@ -50,10 +50,10 @@ export async function play(
   const host = new RestateHost(context, tools, log, record, withDeadlines(definition, begin.steps), isMade);
   for (;;) {
     await drive(host, host.run);
-    await outlastCalls(host, host.run);
     const outcome = host.tell();
+    await outlastCalls(host, host.run);
     if (outcome && outcome.status !== "STALLED") return outcome;
-    if (outcome) await host.park();
+    await host.park();
   }
 }
 

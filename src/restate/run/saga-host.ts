@@ -173,13 +173,13 @@ export class RestateHost implements SagaHost, Stopping {
     if (!outcome) return undefined;
     this.#persist();
     void this.#context.promise(outcomePlace(this.#stalls)).resolve(outcome);
-    if (outcome.status !== "STALLED") void this.#context.promise(ENDED).resolve(true);
+    if (outcome.status === "STALLED") this.#stalls++;
+    else void this.#context.promise(ENDED).resolve(true);
     return outcome;
   }
 
-  /** A stalled saga waits for an operator. Restate takes it out of memory meanwhile. */
+  /** A saga that is still stalled waits for an operator. Restate takes it out of memory meanwhile. */
   async park(): Promise<void> {
-    this.#stalls++;
     while (this.run.state.status === "STALLED") await this.#first([]);
   }
 

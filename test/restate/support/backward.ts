@@ -108,6 +108,32 @@ export function backwardStories(ledger: Ledger): Stories {
         })
         .step("c", { act: ({ results }) => results.b }),
     },
+    "tries-again-beside-a-late-call": {
+      saga: saga("tries-again-beside-a-late-call", nothing).step("b", {
+        act: async ({ sagaId, attempt }) => {
+          ledger.write(sagaId, `b ${attempt}`);
+          if (attempt === 1) await new Promise((resolve) => setTimeout(resolve, 3_000));
+          return attempt;
+        },
+        timeout: "100ms",
+        retry: QUICK,
+      }),
+    },
+    "stalls-until-a-call-returns": {
+      saga: saga("stalls-until-a-call-returns", nothing)
+        .step("a", calm("a"))
+        .step("b", {
+          act: () => new Promise((_, reject) => setTimeout(() => reject(new Error("failed at last")), 1_500)),
+          compensate: ({ sagaId }) => ledger.write(sagaId, "undo b"),
+          timeout: "100ms",
+          retry: { attempts: 1 },
+        }),
+      meddle: async (o) => (
+        await o.result(),
+        await o.shows(({ status }) => status === "FAILED"),
+        ["stalled"]
+      ),
+    },
     "takes-too-long": {
       saga: saga("takes-too-long", nothing)
         .step("a", calm("a"))
