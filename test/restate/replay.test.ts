@@ -30,8 +30,8 @@ class Paused extends Error {}
 function sdkOf(attempt: () => Attempt): RestateSdk<Workflow> {
   const race: Race = (promises) => attempt().race(promises);
   return {
-    workflow: (definition) => definition as Workflow,
-    RestatePromise: { race: (promises) => race(promises as never) },
+    workflow: (definition) => definition,
+    RestatePromise: { race: (promises) => race(promises) },
     TerminalError: Error,
     PauseError: Paused,
   };

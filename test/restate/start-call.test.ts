@@ -69,7 +69,10 @@ onEachDatabase((database) => {
       const { items } = await amends.attention.list();
       return items.length > 0 && items;
     });
-    expect(item).toMatchObject({ name: "restate-start", reason: expect.stringContaining("SagaConflict") });
+    expect(item).toMatchObject({
+      name: "restate-start",
+      reason: expect.stringContaining("SagaConflict") as unknown,
+    });
   });
 
   it("[R-06] a transaction without the calls of its database is refused", async () => {

@@ -151,17 +151,22 @@ export class Attempt {
       const run = this.#runs.get(command);
       if (!run) continue;
       this.#runs.delete(command);
-      void run().then(
-        (value) => {
-          if (!this.#isOver) this.#journal.complete(command, JSON.parse(JSON.stringify(value ?? null)));
-        },
-        () => undefined,
-      );
+      void this.#record(command, run);
     }
     await setImmediate();
     if (this.#journal.completed.length >= this.#dieAt) {
       this.#over.abort();
       this.#die();
+    }
+  }
+
+  /** What throws is not recorded: its attempt is over. */
+  async #record(command: number, run: () => Promise<unknown>): Promise<void> {
+    try {
+      const value = await run();
+      if (!this.#isOver) this.#journal.complete(command, JSON.parse(JSON.stringify(value ?? null)));
+    } catch (error) {
+      if (!this.#isOver) throw error;
     }
   }
 

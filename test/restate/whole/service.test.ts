@@ -71,7 +71,10 @@ describe("operators on Restate", () => {
     expect(await run.result()).toMatchObject({ status: "FAILED" });
     await expect(run.retry(note)).rejects.toMatchObject({ code: "NOT_ALLOWED_NOW" });
     const { timeline } = await run.view();
-    expect(timeline.at(-1)).toMatchObject({ name: "resolve", note: expect.stringContaining("ticket 17") });
+    expect(timeline.at(-1)).toMatchObject({
+      name: "resolve",
+      note: expect.stringContaining("ticket 17") as unknown,
+    });
   });
 
   it("[R-05] Restate's own cancellation turns a saga back, as a cancel does", async () => {
