@@ -24,6 +24,9 @@ const leftOut = process.env["AMENDS_QUICK"] === "1" ? needyFiles("test") : [];
 /** These need a library that is compiled at its installation: `npm run clients` does that. */
 const native = process.env["AMENDS_CLIENTS"] === "1" ? [] : ["test/clients/native/**"];
 
+/** These take minutes on a Restate server of their own: `npm run restate` runs them. */
+const onRestate = process.env["AMENDS_RESTATE"] === "1" ? [] : ["test/restate/whole/**"];
+
 export default defineConfig({
   test: {
     // Most tests wait for a database, a lease or a process of their own, so that four share two cores well.
@@ -48,7 +51,7 @@ export default defineConfig({
         test: {
           name: "world",
           include: ["test/**/*.test.ts"],
-          exclude: ["**/node_modules/**", "test/core/**", ...leftOut, ...native],
+          exclude: ["**/node_modules/**", "test/core/**", ...leftOut, ...native, ...onRestate],
           pool: "forks",
           isolate: false,
           globalSetup: ["test/setup/postgres.ts"],

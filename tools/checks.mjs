@@ -21,6 +21,7 @@ async function types() {
     incremental("tsconfig.json", "types"),
     incremental("console-ui/tsconfig.json", "types-console"),
     incremental("test/clients/tsconfig.json", "types-clients"),
+    incremental("test/restate/tsconfig.json", "types-restate"),
   ]);
   return { ok: outcomes.every(({ ok }) => ok), output: outcomes.map(({ output }) => output).join("") };
 }

@@ -18,6 +18,8 @@ const rooms = process.argv.slice(2).filter((arg) => arg !== "--watch");
 await toolMain(async () => {
   await ensureInstalled();
   await ensureClients();
+  // The checks read the types of its SDK.
+  await ensureInstalled(path.join(root, "test", "restate"));
   const folders = ["core", ...rooms].map((room) => `test/${room}`);
   for (const folder of folders) {
     if (existsSync(path.join(root, folder))) continue;
@@ -35,7 +37,7 @@ await toolMain(async () => {
   console.log(`Databases: ${env.AMENDS_DATABASES}. npm test runs all of them.`);
   if (left.length > 0)
     console.log(
-      `Left to npm test, because they run what was built, a browser or database clients: ${left.join(", ")}.`,
+      `Left to npm test, because they run what was built, a browser, database clients or Restate: ${left.join(", ")}.`,
     );
   const importers = importersOf(rooms).filter((room) => existsSync(path.join(root, "test", room)));
   if (importers.length > 0)

@@ -1,14 +1,14 @@
 /**
  * What a test file needs before it can run, found by what it imports, directly or through its support files: a file that
- * reaches tools/build.mjs runs what was built, and a file that reaches playwright-core opens a browser. The files in
- * test/clients use clients that are installed there.
+ * reaches tools/build.mjs runs what was built, one that reaches tools/restate.mjs a Restate server, and one that reaches
+ * playwright-core a browser. The files in test/clients use clients that are installed there.
  */
 import { readFileSync, readdirSync, statSync } from "node:fs";
 import path from "node:path";
 import { root } from "./project.mjs";
 import { importsOf } from "./source-text.mjs";
 
-/** @typedef {"build" | "browser" | "clients"} Need */
+/** @typedef {"build" | "browser" | "clients" | "restate"} Need */
 
 /**
  * The test files below a folder, from the project's root, with forward slashes.
@@ -58,6 +58,7 @@ export function needsOf(file, base = root) {
       if (!specifier.startsWith(".")) continue;
       const target = path.posix.join(path.posix.dirname(one), specifier);
       if (target === "tools/build.mjs") needs.add("build");
+      if (target === "tools/restate.mjs") needs.add("restate");
       // The sources are run by everything, and reach neither.
       if (/^(?:test|tools|examples)\//.test(target) && isFile(path.join(base, target))) reached.add(target);
     }

@@ -8,6 +8,7 @@ import path from "node:path";
 import { buildPackage, buildTests } from "./build.mjs";
 import { checks } from "./checks.mjs";
 import { ensureClients } from "./clients.mjs";
+import { ensureRestate } from "./restate.mjs";
 import { ensureInstalled, node, program, root, toolMain } from "./project.mjs";
 import { runStages } from "./stages.mjs";
 
@@ -44,7 +45,9 @@ function totals() {
 
 await toolMain(async () => {
   await ensureInstalled();
-  if (!partial || vitestArgs.some((arg) => arg.includes("clients"))) await ensureClients();
+  const isWanted = (/** @type {string} */ what) => !partial || vitestArgs.some((arg) => arg.includes(what));
+  if (isWanted("clients")) await ensureClients();
+  if (isWanted("restate")) await ensureRestate();
   const groups = partial
     ? [[/** @type {const} */ (["tests", tests])]]
     : [

@@ -184,6 +184,22 @@ describe("a host in memory", () => {
     expect(await drive(host, real.run)).toBe("ended");
   });
 
+  it("[S-21] a saga whose step fails beyond its deadline turns back, and does not wait for the next try", async () => {
+    const given = tools();
+    const made = saga("s", nothing).step("a", {
+      act: () => {
+        given.clock.jump(60_000);
+        throw new Error("busy");
+      },
+      retry: { attempts: 9, base: "10h", cap: "10h" },
+      deadline: "1m",
+    });
+    const stored = await MemorySaga.start("one", made, {}, given.clock.monotonicMs());
+    const host = new MemoryHost(given, stored, stored.claim(given.clock.monotonicMs()), made);
+    expect(await drive(host, host.run)).toBe("ended");
+    expect(stored.read(0).state.failure).toMatchObject({ kind: "deadline", step: "a" });
+  });
+
   it("[K-06] a host whose saga another one has claimed writes nothing more", async () => {
     const given = tools();
     const made = saga("s", nothing).step("a", {

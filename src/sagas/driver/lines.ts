@@ -61,10 +61,13 @@ export function recorded(host: SagaHost, lines: Lines): Promise<Recorded> {
 
 const IN_TIME: Facts = { expired: false };
 
-/** What the interpreter must know beside the state: time limits that have passed, and of groups which calls are under way. */
-export function factsOf(host: SagaHost, run: Run): Facts {
+/**
+ * What the interpreter must know beside the state: time limits that have passed, and of groups which calls are under way. `state`: what
+ * the saga will be by lines that are not recorded yet.
+ */
+export function factsOf(host: SagaHost, run: Run, state: SagaState = run.state): Facts {
   if (!run.hasDeadlines && run.calls.length === 0 && !run.hasPutOff) return IN_TIME;
-  const late = run.hasDeadlines ? lateStep(host, run) : undefined;
+  const late = run.hasDeadlines ? lateStep(host, run, state) : undefined;
   return {
     expired: late !== undefined,
     late: late === OWN_DEADLINE ? undefined : late,
@@ -76,11 +79,11 @@ export function factsOf(host: SagaHost, run: Run): Facts {
 /** No name of a step: the deadline that passed is the saga's own. */
 const OWN_DEADLINE = "";
 
-function lateStep(host: SagaHost, run: Run): string | undefined {
+function lateStep(host: SagaHost, run: Run, state: SagaState): string | undefined {
   const now = host.nowMs();
   if (run.deadlineAtMs !== undefined && now >= run.deadlineAtMs) return OWN_DEADLINE;
-  return run.state.plan.find(
-    ({ name }, index) => run.state.steps[index]?.act === "retry" && now >= stepDeadline(host, run, name),
+  return state.plan.find(
+    ({ name }, index) => state.steps[index]?.act === "retry" && now >= stepDeadline(host, run, name),
   )?.name;
 }
 

@@ -133,7 +133,8 @@ async function restFor(host: SagaHost, run: Run, decided: Decided): Promise<Begi
 
 /** The saga rests if only later tries are left, and the first of them is not due soon. */
 function restUntilDue(host: SagaHost, run: Run, state: SagaState): BeginningRest | undefined {
-  const command = next(state, factsOf(host, run));
+  // A time limit may have passed while the call ran: then the saga turns back now.
+  const command = next(state, factsOf(host, run, state));
   const isResting =
     command.kind === "group"
       ? command.acts.length === 0

@@ -42,7 +42,7 @@ export class StepCalls {
   make(command: CallCommand): PendingCall {
     const call = new HostedCall(this.#stopping, this.#run, command);
     this.#running = added(this.#running, call);
-    const answer = this.#call(call);
+    const answer = answerOf(this.#tools, call, this.#special);
     if (answer instanceof Promise)
       void answer.then(
         (ended) => this.#ended(call, ended),
@@ -53,18 +53,6 @@ export class StepCalls {
       );
     else this.#ended(call, answer);
     return call;
-  }
-
-  #call(call: HostedCall): Answer | Promise<Answer> {
-    const { fallback } = call.step;
-    if (fallback !== undefined && call.command.kind === "act")
-      return callGuarded(this.#tools.breakers, call, () => this.#callUnguarded(call));
-    return this.#callUnguarded(call);
-  }
-
-  #callUnguarded(call: HostedCall): Answer | Promise<Answer> {
-    if (call.step.child) return this.#special.child(call);
-    return call.step.transaction ? this.#special.inTransaction(call) : callStep(this.#tools, call);
   }
 
   #ended(call: HostedCall, answer: Answer): void {
@@ -108,4 +96,21 @@ export class StepCalls {
     for (const call of this.#running) call.stop(reason);
     this.#wake();
   }
+}
+
+/** Makes a call of a step, by whatever the step needs for it. */
+export function answerOf(
+  tools: StepCallTools,
+  call: HostedCall,
+  special: SpecialCalls,
+): Answer | Promise<Answer> {
+  const { fallback } = call.step;
+  if (fallback !== undefined && call.command.kind === "act")
+    return callGuarded(tools.breakers, call, () => unguarded(tools, call, special));
+  return unguarded(tools, call, special);
+}
+
+function unguarded(tools: StepCallTools, call: HostedCall, special: SpecialCalls): Answer | Promise<Answer> {
+  if (call.step.child) return special.child(call);
+  return call.step.transaction ? special.inTransaction(call) : callStep(tools, call);
 }

@@ -7,7 +7,8 @@ import { pivotBegun, turnEntry } from "../../core/saga/interpreter.ts";
 import { sagaMachine } from "../../core/saga/machine.ts";
 import { failingStep, indexOf, isActing, nameAt, type Pause, type SagaState } from "../../core/saga/state.ts";
 import { canTurn } from "../../core/saga/undoing.ts";
-import type { Engine } from "../engine/engine.ts";
+import type { Ends } from "../engine/ends.ts";
+import type { SagaEvents } from "../engine/saga-events.ts";
 import type { OperatorLine, Journal, SagaRecord } from "../journal/journal.ts";
 import { checkReversible, newReversal } from "../engine/reversal.ts";
 import type { PausedSaga } from "../read/paused.ts";
@@ -56,13 +57,29 @@ export interface BulkItem {
   readonly record: (session: Session) => Promise<void>;
 }
 
+/** Where sagas run: it hears of what operators did. */
+export interface OperatedEngine {
+  /** The calls of the saga under way have become pointless. */
+  interrupt(id: string): void;
+  /** The saga has a line that leaves its calls alone. */
+  noteChange(id: string): void;
+  dueIn(ms: number): void;
+  readonly ends: Pick<Ends, "tell">;
+  readonly sagaEvents: Pick<SagaEvents, "publish">;
+}
+
 export class Operators {
-  readonly #journal: Journal;
-  readonly #engine: Engine;
+  readonly #journal: Pick<Journal, "appendByOperator" | "family">;
+  readonly #engine: OperatedEngine;
   readonly #wake: () => void;
   readonly #item: BulkItem | undefined;
 
-  constructor(journal: Journal, engine: Engine, wake: () => void, item?: BulkItem) {
+  constructor(
+    journal: Pick<Journal, "appendByOperator" | "family">,
+    engine: OperatedEngine,
+    wake: () => void,
+    item?: BulkItem,
+  ) {
     this.#journal = journal;
     this.#engine = engine;
     this.#wake = wake;
