@@ -185,9 +185,9 @@ const WATCH = {
   tables: TABLES,
 };
 
-/** What a statement made itself and walks over, `w` (one row for each part that the database refuses), and the indexes of what is open or needs a person: never all of a table. */
+/** What a statement made itself and walks over, `w` (one row for each part that the database refuses), the handlers that were ever registered, `h`, and the indexes of what is open or needs a person: never all of a large table. */
 const OWN =
-  /^SCAN (?:s|k|u|names|ended|d|p|w|opened|due|hits|last|found|subjects|waiting|walk|counted|t|CONSTANT ROW|json_each.*)$/;
+  /^SCAN (?:s|h|k|u|names|ended|d|p|w|opened|due|hits|last|found|subjects|waiting|walk|counted|t|CONSTANT ROW|json_each.*)$/;
 const SMALL =
   /(?:INDEX|of all of) \S*(?:saga_executions_due|saga_state_open|outbox_(?:abandoned|subject)|_stalled|_failing|_excluded|dead_letters_(?:open|subscription)|_disabled|operator_actions_(?:at|pkey))$/;
 

@@ -25,10 +25,10 @@ function openUnrouted(dialect: Dialect, event: Sql): Sql {
 export function backlogOf(dialect: Dialect, max: number): Sql {
   const [event, limit] = [raw("h.event"), raw(String(max))];
   const under = (name: string): Sql =>
-    sql`select * from (select 1 from ${openUnder(dialect, raw(name), event)} limit ${limit}) as a`;
+    sql`select * from (select 1 from ${openUnder(dialect, raw(name), event)} limit ${limit}) as counted`;
   return sql`(select count(*) from (${under("h.recipient")} union all
       ${under("case when h.recipient <> h.handler then h.handler else '' end")} union all
-      select * from (select 1 from ${openUnrouted(dialect, event)} and h.retired_at is null limit ${limit}) as c) as listed)`;
+      select * from (select 1 from ${openUnrouted(dialect, event)} and h.retired_at is null limit ${limit}) as counted) as listed)`;
 }
 
 /** Whether anything waits for the handler `h`. */
