@@ -15,8 +15,9 @@ function openUnder(dialect: Dialect, name: Sql, event: Sql): Sql {
   return sql`${dialect.table("outbox")} as o where ${IS_OPEN} and ${inLanes(name)} and o.name = ${event}`;
 }
 
-/** Events that no process has routed yet. */
-function openUnrouted(dialect: Dialect, event: Sql): Sql {
+/** Events that no process has routed yet. On PostgreSQL the index of their names serves only names of its own collation. */
+function openUnrouted(dialect: Dialect, given: Sql): Sql {
+  const event = dialect.pick({ postgres: sql`${given} collate "default"`, sqlite: given });
   return sql`${dialect.table("outbox")} as o where o.event_id is not null and o.handler is null
     and o.status in (${literals(CLAIMABLE)}) and o.name = ${event}`;
 }
@@ -31,12 +32,12 @@ export function backlogOf(dialect: Dialect, max: number): Sql {
       select * from (select 1 from ${openUnrouted(dialect, event)} and h.retired_at is null limit ${limit}) as counted) as listed)`;
 }
 
-/** Whether anything waits for the handler `h`. */
+/** Whether anything waits for the handler `h`. With `exists`, PostgreSQL may read all events that are not routed. */
 export function hasBacklog(dialect: Dialect): Sql {
   const event = raw("h.event");
   return sql`(exists (select 1 from ${openUnder(dialect, raw("h.recipient"), event)})
     or exists (select 1 from ${openUnder(dialect, raw("h.handler"), event)})
-    or (h.retired_at is null and exists (select 1 from ${openUnrouted(dialect, event)})))`;
+    or (h.retired_at is null and (select 1 from ${openUnrouted(dialect, event)} limit 1) = 1))`;
 }
 
 /** Returns a row if a run of a saga waits for this handler. */
