@@ -185,15 +185,9 @@ const WATCH = {
   tables: TABLES,
 };
 
-<<<<<<< HEAD
 /** What a statement made itself and walks over, `w` (one row for each part that the database refuses), `h` (one row for each handler of an event), and the indexes of what is open or needs a person: never all of a table. */
 const OWN =
   /^SCAN (?:s|k|u|h|names|ended|d|p|w|opened|due|hits|last|found|subjects|waiting|walk|counted|t|CONSTANT ROW|json_each.*)$/;
-=======
-/** What a statement made itself and walks over, `w` (one row for each part that the database refuses), the handlers that were ever registered, `h`, and the indexes of what is open or needs a person: never all of a large table. */
-const OWN =
-  /^SCAN (?:s|h|k|u|names|ended|d|p|w|opened|due|hits|last|found|subjects|waiting|walk|counted|t|CONSTANT ROW|json_each.*)$/;
->>>>>>> h-joined
 const SMALL =
   /(?:INDEX|of all of) \S*(?:saga_executions_due|saga_state_open|outbox_(?:abandoned|subject)|_stalled|_failing|_excluded|dead_letters_(?:open|subscription)|_disabled|operator_actions_(?:at|pkey))$/;
 
