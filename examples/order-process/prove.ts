@@ -64,11 +64,11 @@ const small = [
   { sku: "lamp", cents: 4_000 },
   { sku: "bulb", cents: 500 },
 ];
-say("a small order", await proveOrder(small, { remind: paid }, 50));
+say("a small order", await proveOrder(small, { remind: paid }, 20));
 
 const large = [{ sku: "sofa", cents: 90_000 }];
 const yes: Tell = (amends, id) => amends.signal(id, approved, { by: "ann" });
-say("a large order", await proveOrder(large, { decision: yes, remind: paid }, 25));
+say("a large order", await proveOrder(large, { decision: yes, remind: paid }, 10));
 
 const no: Tell = (amends, id) => amends.signal(id, rejected, { by: "ann", why: "no credit" });
-say("a rejected order", await proveOrder(large, { decision: no }, 15));
+say("a rejected order", await proveOrder(large, { decision: no }, 8));

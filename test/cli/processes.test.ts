@@ -274,7 +274,7 @@ describe("config", () => {
       refused("export const x = 1;", /amends\.config\.js exports no config\./),
       refused(
         "export default { database: ':memory:', saggas: [] };",
-        /there is no option named saggas\. Did you mean sagas\? There are: .*events, calls, webhooks, erasure, retention, .*onCreate, worker, console, health\./,
+        /there is no option named saggas\. Did you mean sagas\? There are: .*events, calls, webhooks, erasure, retention, .*onCreate, worker, console, health, contracts\./,
       ),
       refused("\n\nthrow new TypeError('no');", /cannot be loaded: no \(amends\.config\.js:3\)/),
       refused('import "nowhere";', /Cannot find package 'nowhere'[\s\S]*npm install nowhere/),

@@ -93,9 +93,9 @@ describe("sqlite", () => {
     async () => {
       const { code, output } = await runExample("examples/order-process/prove.ts", [], {}, 280_000);
       expect(output.trimEnd().split("\n")).toEqual([
-        expect.stringMatching(/^a small order: proven by 50 schedules; in \d+ of them a person decides$/),
-        expect.stringMatching(/^a large order: proven by 25 schedules; in \d+ of them a person decides$/),
-        expect.stringMatching(/^a rejected order: proven by 15 schedules; in \d+ of them a person decides$/),
+        expect.stringMatching(/^a small order: proven by 20 schedules; in \d+ of them a person decides$/),
+        expect.stringMatching(/^a large order: proven by 10 schedules; in \d+ of them a person decides$/),
+        expect.stringMatching(/^a rejected order: proven by 8 schedules; in \d+ of them a person decides$/),
       ]);
       expect(code).toBe(0);
     },

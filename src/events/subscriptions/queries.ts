@@ -94,8 +94,8 @@ export function heardOf(dialect: Dialect, inserts: readonly DeliveryInsert[]): H
   const known = new Map<string, Map<string, string | undefined>>();
   for (const { row } of inserts) {
     if (row.handler === undefined) continue;
-    const handlers = known.get(row.name) ?? new Map<string, string | undefined>();
-    known.set(row.name, handlers);
+    let handlers = known.get(row.name);
+    if (!handlers) known.set(row.name, (handlers = new Map<string, string | undefined>()));
     if (!handlers.has(row.handler)) handlers.set(row.handler, row.saga);
   }
   const keys: string[] = [];

@@ -35,10 +35,11 @@ const EVENT: Fields<DeliveryInsert> = fields<DeliveryInsert>({
   traceparent: text(({ row }) => row.trace, { default: null }),
 });
 
-/** What the rows for handlers that only other processes know need beside them. */
+/** What decides about the lane of a row, and about the rows for handlers that only other processes know. */
 const FOREIGN: Readonly<Record<string, Field<DeliveryInsert>>> = {
   fan: int(({ row }) => FANS.indexOf(row.fan), { default: 0 }),
   event_correlation: text(({ row }) => row.eventCorrelation, { default: null }),
+  lane_of: text(({ row }) => row.laneOf, { default: null }),
 };
 
 const WAITING_INSERT = fields<DeliveryInsert>({ ...EVENT.shape, ...FOREIGN });
@@ -62,7 +63,7 @@ function kindOf(alias: string): Sql {
 }
 
 function laneOf(alias: string): Sql {
-  return raw(`coalesce(${alias}.handler || '@' || ${alias}.event_version, '')`);
+  return raw(`coalesce(coalesce(${alias}.lane_of, ${alias}.handler) || '@' || ${alias}.event_version, '')`);
 }
 
 /** In an optimistic write, the key refuses a row that exists. Otherwise an existing row is not changed. */
@@ -153,12 +154,12 @@ const cached = new WeakMap<Dialect, Map<string, Sql>>();
  * `more`. `n.written_at` is the instant of the statement.
  */
 function foreignRows(dialect: Dialect, more: readonly string[] = []): Sql {
-  const texts = cached.get(dialect) ?? new Map<string, Sql>();
-  cached.set(dialect, texts);
+  let texts = cached.get(dialect);
+  if (!texts) cached.set(dialect, (texts = new Map<string, Sql>()));
   const key = more.join();
-  const found = texts.get(key) ?? raw(foreignText(dialect, more));
-  texts.set(key, found);
-  return found;
+  let rows = texts.get(key);
+  if (!rows) texts.set(key, (rows = raw(foreignText(dialect, more))));
+  return rows;
 }
 
 function foreignText(dialect: Dialect, more: readonly string[]): string {

@@ -1,8 +1,9 @@
 /**
  * The outbox: one table for everything that leaves the system, with a column for the kind. A claim selects one
  * kind, lane by lane, fresh entries first; its index holds only open rows and begins with these, so a claim reads no rows of
- * other kinds and no finished ones. The lane is the handler of a delivery, with the version of its event, or the name of a
- * call. Subjects' requests and unrouted events have no lane: they are claimed by indexes of their own.
+ * other kinds and no finished ones. The lane is the handler of a delivery, with the version of its event, or its saga if only a
+ * process that has the saga can go on with it; or the name of a call. Subjects' requests and unrouted events have no lane:
+ * they are claimed by indexes of their own.
  *
  * A row of kind `event` is an unrouted event, and one of kind `delivery` is one event for one handler; `entry_id`
  * is derived from the two, so that the primary key stores each pair once. `traceparent` is the writer's W3C trace
