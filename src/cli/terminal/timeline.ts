@@ -74,7 +74,12 @@ function rowsOf(
       continue;
     }
     const key = `${line.action} ${line.name}`;
-    const call = line.status === "STARTED" ? undefined : open.get(key);
+    const begunCall = open.get(key);
+    if (line.status === "STARTED" && begunCall && line.note?.startsWith("waits for ") === true) {
+      begunCall.status = "waiting";
+      continue;
+    }
+    const call = line.status === "STARTED" ? undefined : begunCall;
     if (call) {
       end(call, line);
       open.delete(key);

@@ -1,4 +1,5 @@
 /** A saga as a graph: the steps forward, the undos back, and which edges the run took. */
+import { isPart, stepOf } from "../../core/saga/part-name.ts";
 import type { PlannedStep } from "../../core/saga/plan.ts";
 import type { SagaView, TimelineEntry } from "../../sagas/view/view.ts";
 import type { Graph, GraphNode, StepLine } from "../contract.ts";
@@ -68,8 +69,17 @@ const UNDO: Readonly<Record<Exclude<GraphNode["state"], "none">, NonNullable<Ste
 };
 
 function callState(run: Run, step: PlannedStep, action: Action): GraphNode["state"] {
-  const last = callsOf(run, step, action).at(-1);
+  const last = partsOf(run, step, action).at(-1) ?? callsOf(run, step, action).at(-1);
   return wasSkipped(run, step, action) ? "skipped" : stateOf(run, last, action);
+}
+
+/** The calls of the items of a list, or of rounds: they say how the step stands. */
+function partsOf({ timeline }: Run, { name, each, repeat }: PlannedStep, action: Action): readonly RunLine[] {
+  if (!each && !repeat) return [];
+  return timeline.filter(
+    (line) =>
+      line.kind === "step" && isPart(line.name) && stepOf(line.name) === name && line.action === action,
+  );
 }
 
 function callsOf<Line extends RunLine>(
@@ -91,7 +101,11 @@ function wasSkipped(view: Run, step: PlannedStep, action: Action): boolean {
 /** A call that began and has no recorded end counts as failed once no worker owns the saga. */
 function stateOf({ status, error }: Run, last: RunLine | undefined, action: Action): GraphNode["state"] {
   if (!last) return "none";
-  if (last.status === "COMPLETED") return "done";
+  if (
+    last.status === "COMPLETED" ||
+    (status === "COMPLETED" && action === "act" && last.status === "STARTED")
+  )
+    return "done";
   if (last.fallback !== undefined) return "failed";
   // Going forward, only a step that its fallback replaces is undone.
   const isForward = status === "RUNNING" || status === "PENDING";

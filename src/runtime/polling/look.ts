@@ -65,6 +65,7 @@ export class Look {
 
   /** Whether announcements arrive. Without them the worker looks once per poll. */
   hears(isHearing: boolean): void {
+    if (isHearing === this.#isHearing) return;
     this.#isHearing = isHearing;
     if (!isHearing) this.#wake();
   }

@@ -1,4 +1,5 @@
 /** What happened to one saga, as Mermaid text. */
+import { stepOf } from "../../core/saga/part-name.ts";
 import type { SagaView, TimelineEntry } from "./view.ts";
 
 /** The kind of diagram. `sequence` shows every call in its order, `state` the path that the saga took. */
@@ -12,13 +13,17 @@ export function runDiagram(
 
 function sequence({ name: saga, plan, timeline, status }: Parameters<typeof runDiagram>[0]): string[] {
   const lines = ["sequenceDiagram", `  participant S as ${saga}`];
-  const place = new Map(plan.flatMap(({ name, wait }, index) => (wait ? [] : [[name, index]])));
+  const place = new Map(
+    plan.flatMap(({ name, wait, choice }, index) => (wait || choice ? [] : [[name, index] as const])),
+  );
   for (const [name, index] of place) lines.push(`  participant P${index} as ${name}`);
   for (const entry of timeline) {
     const verb = entry.action === "act" ? "act" : "undo";
-    const index = place.get(entry.name);
+    const index = place.get(stepOf(entry.name));
     if (entry.kind === "control") lines.push(`  Note over S: ${noted(entry)}`);
     else if (index === undefined) lines.push(`  Note over S: ${waited(entry)}`);
+    else if (entry.status === "STARTED" && entry.waitsFor !== undefined)
+      lines.push(`  Note over S,P${index}: ${waited(entry)}`);
     else if (entry.status === "STARTED") lines.push(`  S->>P${index}: ${verb} ${entry.name}`);
     else if (entry.status === "COMPLETED") lines.push(`  P${index}-->>S: ${verb} done`);
     else lines.push(`  P${index}--xS: ${verb} failed, ${plain(entry.note ?? "")}`);
@@ -52,6 +57,7 @@ function isOpen(timeline: readonly TimelineEntry[], { name }: TimelineEntry): bo
 }
 
 function waited({ name, status, waitsFor, note }: TimelineEntry): string {
+  if (status === "STARTED" && waitsFor === undefined) return `${name}, begins`;
   if (status === "STARTED") return `${name}, waits for ${plain(waitsFor ?? "")}`;
   return status === "COMPLETED" ? `${name}, over` : `${name} failed, ${plain(note ?? "")}`;
 }

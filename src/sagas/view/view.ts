@@ -270,7 +270,8 @@ function endOf(wait: Wait, sinceMs: number): Date | undefined {
   return limitMs === undefined ? undefined : new Date(sinceMs + limitMs);
 }
 
-function timelineOf({ begun, plan, createdAtMs, entries }: SagaRecord): readonly TimelineEntry[] {
+function timelineOf(record: SagaRecord): readonly TimelineEntry[] {
+  const { begun, plan, createdAtMs, entries, state } = record;
   const waits = new Map(plan.map(({ name, wait }) => [name, wait]));
   const started = (name: string, action: Entry["action"], atMs: number): TimelineEntry => ({
     at: new Date(atMs),
@@ -286,11 +287,31 @@ function timelineOf({ begun, plan, createdAtMs, entries }: SagaRecord): readonly
   if (reversed >= 0) lines.length = 0;
   for (const entry of entries.slice(Math.max(0, reversed))) {
     const atMs = entry.atMs ?? createdAtMs;
-    const isWait = entry.status === "STARTED" && waits.get(entry.step) !== undefined;
-    lines.push(isWait ? started(entry.step, entry.action, atMs) : toLine(entry, atMs));
+    const index = entry.status === "STARTED" ? plan.findIndex(({ name }) => name === entry.step) : -1;
+    const { wait, each, child } = plan[index] ?? {};
+    const isParked = entry.details !== null && entry.details !== undefined;
+    if (wait) lines.push(started(entry.step, entry.action, atMs));
+    else if (each && isParked)
+      lines.push(...listed(entry, atMs, lines, state.steps[index]?.items?.list.length));
+    else if (child !== undefined && isParked) {
+      const waitsFor = `saga ${child}`;
+      lines.push({ ...toLine(entry, atMs), note: `waits for ${waitsFor}`, waitsFor });
+    } else lines.push(toLine(entry, atMs));
     if (entry.next) lines.push(started(entry.next.step, entry.next.action, atMs));
   }
   return lines;
+}
+
+/** A list is written in several lines. The step has said what its items are with the first one. */
+function listed(
+  { step: name, action }: Entry,
+  atMs: number,
+  before: readonly TimelineEntry[],
+  count: number | undefined,
+): readonly TimelineEntry[] {
+  if (before.some((line) => line.name === name && line.status === "COMPLETED")) return [];
+  const note = count === 1 ? "1 item" : `${String(count ?? 0)} items`;
+  return [{ at: new Date(atMs), name, kind: "step", action, status: "COMPLETED", note }];
 }
 
 function waited(wait: Wait | undefined, atMs: number): Pick<TimelineEntry, "note" | "waitsFor" | "until"> {

@@ -99,13 +99,17 @@ export function linesOf({ timeline }: Pick<SagaView, "timeline">): readonly RunL
  */
 export function recoveriesOf(plan: Plan, lines: readonly RunLine[]): number {
   const waits = new Set(plan.filter(({ wait }) => wait !== undefined).map(({ name }) => name));
-  // A saga may begin its first act together with its row: then no line says so.
-  const running = new Set(plan[0] && !waits.has(plan[0].name) ? [`act ${plan[0].name}`] : []);
+  // A second beginning says that the list is recorded, or that the child saga was started: no call is under way then.
+  const parks = new Set(plan.filter(({ each, child }) => each ?? child).map(({ name }) => name));
+  // A saga may begin its first act together with its row: then no line says so. A reversal begins no act.
+  const isReversal = lines[0]?.name === "reverse";
+  const running = new Set(plan[0] && !isReversal && !waits.has(plan[0].name) ? [`act ${plan[0].name}`] : []);
   let count = 0;
   for (const { kind, name, action, status, isFirst } of lines) {
     if (kind === "step") {
-      if (status !== "STARTED") running.delete(`${action} ${name}`);
-      else if (!waits.has(name)) running.add(`${action} ${name}`);
+      const call = `${action} ${name}`;
+      if (status !== "STARTED" || (parks.has(name) && running.has(call))) running.delete(call);
+      else if (!waits.has(name)) running.add(call);
     } else if (name === "release" || name === "stall") running.clear();
     else if (name === "claim" && isFirst !== true && running.size > 0) count += 1;
   }
