@@ -45,7 +45,7 @@ export function fanOut(registry: SagaRegistry, events: readonly EventValue[], or
   return { rows, runs };
 }
 
-/** The rows of one event for these handlers alone, whoever else is registered for it. */
+/** The rows of one event for these handlers alone, also where others are registered for it. */
 export function fanOutTo(
   registry: SagaRegistry,
   event: EventValue,

@@ -2,7 +2,7 @@
  * The sagas over events. `saga_state` has one row per run of a process, and at most one of them is open; its
  * `trail` names the rows of the outbox that were written for it, so that the outbox needs no index by run. `notes`
  * holds operator actions with their reasons. `event_handlers` has one row for each handler that a worker has registered for an
- * event: whoever publishes the event writes a delivery for each of them, under the name `recipient`.
+ * event: the publisher of the event writes a delivery for each of them, under the name `recipient`.
  */
 import { flowMachine, OPEN_FLOWS } from "../../../core/flow/machine.ts";
 import { SUBSCRIPTION_KINDS } from "../../../core/flow/subscription.ts";
